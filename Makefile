@@ -1,0 +1,39 @@
+# make serve: install and run the product.   make test: install and pass the tests.
+PYTHON ?= python3
+PORT ?= 8000
+UV := .tools/bin/uv
+BIN := .venv/bin
+
+.PHONY: setup serve test bench lint lock
+
+setup: .venv/.installed
+
+.venv/.installed: requirements.lock .python-version | $(UV)
+	$(UV) venv --quiet --allow-existing .venv
+	$(UV) pip sync --quiet --python $(BIN)/python requirements.lock
+	touch $@
+
+$(UV):
+	$(PYTHON) -m venv .tools
+	.tools/bin/pip install --quiet --disable-pip-version-check uv==0.13.9
+
+serve: setup
+	exec $(BIN)/python manage.py serve --port $(PORT)
+
+test: setup lint
+	$(BIN)/python -m pytest
+
+bench: setup
+	$(BIN)/python -m tests.benchmarks
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python manage.py makemigrations --check --dry-run
+
+# The lock is an export, so that it names no registry.
+lock: | $(UV)
+	$(UV) lock
+	$(UV) export --quiet --all-groups --no-annotate --no-header -o requirements.lock
