@@ -1,0 +1,1 @@
+"""What could be: scenarios, the mathematics behind them, and the jobs that compute them."""

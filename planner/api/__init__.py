@@ -1,0 +1,1 @@
+"""REST: views and serializers, no arithmetic."""
