@@ -1,0 +1,105 @@
+"""What is deployed: clusters, the link between them, decode, and the traffic they serve."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from planner.engine.curves import Curve
+from planner.engine.lengths import LengthDistribution
+
+
+@dataclass(frozen=True, slots=True)
+class PrfaasCluster:
+    """Remote, compute-dense prefill: N_prfaas instances, each taking T_prefill(l) seconds for a prompt."""
+
+    instances: float
+    t_prefill: Curve
+
+    def __post_init__(self) -> None:
+        """Raises ValueError on a negative count."""
+        require_not_negative("N_prfaas", self.instances)
+
+
+@dataclass(frozen=True, slots=True)
+class PdCluster:
+    """Local cluster of N_p prefill and N_d decode instances; an instance can change from one role to the other."""
+
+    prefill_instances: float
+    decode_instances: float
+    t_prefill: Curve
+
+    def __post_init__(self) -> None:
+        """Raises ValueError on a negative count."""
+        require_not_negative("N_p", self.prefill_instances)
+        require_not_negative("N_d", self.decode_instances)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """The way from the PrfaaS cluster to the PD cluster.
+
+    `usable_bps` is what it carries, in bit/s: 0 when it is down, infinite when it never binds.
+    """
+
+    usable_bps: float
+
+    def __post_init__(self) -> None:
+        """Raises ValueError on a negative bandwidth."""
+        require_not_negative("the link's bandwidth in bit/s", self.usable_bps)
+
+
+@dataclass(frozen=True, slots=True)
+class Decode:
+    """Decode on one PD-D instance: up to `max_batch` requests, each gaining a token every `step_s` seconds."""
+
+    max_batch: float
+    step_s: float
+    output_tokens: float
+
+    def __post_init__(self) -> None:
+        """Raises ValueError on a value that is not positive."""
+        for name, value in (("max_batch", self.max_batch), ("step_s", self.step_s), ("output", self.output_tokens)):
+            if not value > 0:
+                raise ValueError(f"{name} must be positive, got {value:g}")
+
+    @property
+    def instance_rps(self) -> float:
+        """Requests a second that one instance completes: BS_max / (T_decode · L_out), eq. 5 with N_d = 1."""
+        return self.max_batch / (self.step_s * self.output_tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """One PrfaaS cluster (or none) behind one link, one PD cluster, and the requests that they serve.
+
+    A request longer than `threshold_tokens` is prefilled remotely: 0 sends all, infinity none.
+    `s_kv` is the KVCache that a prompt leaves, in bytes.
+    """
+
+    lengths: LengthDistribution
+    s_kv: Curve
+    prfaas: PrfaasCluster | None
+    link: Link | None
+    pd: PdCluster
+    decode: Decode
+    threshold_tokens: float
+
+    def __post_init__(self) -> None:
+        """Raises ValueError where requests would go to a PrfaaS cluster that is not there."""
+        require_not_negative("the threshold in tokens", self.threshold_tokens)
+        if (self.prfaas is None) != (self.link is None):
+            raise ValueError("a PrfaaS cluster and a link come together")
+        if self.prfaas is None and self.threshold_tokens < self.lengths.longest:
+            raise ValueError("without a PrfaaS cluster every request stays local: the threshold must be infinite")
+
+    def split(self, prefill_instances: float, decode_instances: float) -> Deployment:
+        """The same with another N_p/N_d."""
+        return replace(
+            self, pd=replace(self.pd, prefill_instances=prefill_instances, decode_instances=decode_instances)
+        )
+
+
+def require_not_negative(name: str, value: float) -> None:
+    """Raises ValueError on a negative value or NaN."""
+    if not value >= 0:
+        raise ValueError(f"{name} must not be negative, got {value:g}")

@@ -1,0 +1,273 @@
+"""The threshold t and the split N_p/N_d that carry the most (equations 7-8), by exhaustive search and exact crossing.
+
+Λ_remote(t) = min(Θ_prfaas, link)/p rises with t, Λ_local(t) = Θ_pd-p/(1-p) falls, decode is level. In exact form
+the best t is therefore their crossing, or a plateau where decode binds; in paper form a curve may turn, so that
+a grid over all thresholds finds the cell and root finding the point in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import brentq
+
+from planner.engine.curves import Array
+from planner.engine.deployment import Deployment, Link
+from planner.engine.lengths import LengthDistribution, TruncatedLogNormal
+from planner.engine.throughput import Form, Stage, Work, lambda_max, stage_rates, work
+
+GRID = 10_000
+EQUAL = 1e-9
+"""Relative difference below which two rates count as equal."""
+
+type Report = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Optimum:
+    """The best operating point found: where to cut, how to split, what it carries, and its mean unloaded TTFT."""
+
+    threshold_tokens: float
+    prefill_instances: float
+    decode_instances: float
+    lambda_max_rps: float
+    ttft_mean_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class MapAxes:
+    """Values over which Λ_max is mapped: bandwidths in bit/s and sigmas of the log-normal length.
+
+    None stands for an axis that the deployment does not have: it is kept as given.
+    """
+
+    bandwidths_bps: tuple[float, ...] | None
+    sigmas: tuple[float, ...] | None
+
+    @property
+    def cells(self) -> int:
+        """How many (bandwidth, sigma) pairs there are."""
+        return len(self.bandwidths_bps or (None,)) * len(self.sigmas or (None,))
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A deployment, what may vary in it, and the map to draw beside the answer."""
+
+    deployment: Deployment
+    form: Form
+    free_threshold: bool
+    free_split: bool
+    axes: MapAxes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """Thresholds to try, and the work that each brings to every stage."""
+
+    thresholds: Array
+    demand: Work
+
+
+@dataclass(frozen=True, slots=True)
+class LambdaMap:
+    """Λ_max in req/s and the best t in tokens, each of shape (bandwidths, sigmas, splits)."""
+
+    prefill_instances: Array
+    lambda_max_rps: Array
+    threshold_tokens: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """The optimum, and the map where one was asked for."""
+
+    best: Optimum
+    map: LambdaMap | None
+
+
+def threshold_grid(lengths: LengthDistribution, count: int = GRID) -> Array:
+    """0 (all remote), then `count` thresholds in equal ratios over the range of lengths; the last keeps all local."""
+    return np.concatenate([[0.0], np.geomspace(lengths.shortest, lengths.longest, count)])
+
+
+def splits(deployment: Deployment) -> Array:
+    """Every N_p from none to all instances of the PD cluster, in whole instances."""
+    total = deployment.pd.prefill_instances + deployment.pd.decode_instances
+    return np.arange(np.floor(total) + 1.0)
+
+
+def surface(deployment: Deployment, demand: Work, prefill_instances: ArrayLike) -> Array:
+    """Λ_max in req/s for every threshold of `demand` and every N_p: shape (thresholds, splits).
+
+    The PD cluster keeps its number of instances; what does not prefill decodes.
+    """
+    n_p = np.asarray(prefill_instances, dtype=float)
+    n_d = deployment.pd.prefill_instances + deployment.pd.decode_instances - n_p
+    rates = stage_rates(deployment.split(1.0, 0.0), demand)  # PD-P's rate for one instance
+    remote = _remote(rates, demand)
+    # An idle PD-P stage has an infinite rate for one instance, and keeps it for none.
+    with np.errstate(invalid="ignore"):
+        local = np.where(demand.pd_p_s[:, np.newaxis] > 0, np.multiply.outer(rates[Stage.PD_P], n_p), np.inf)
+    np.minimum(local, remote[:, np.newaxis], out=local)
+    np.minimum(local, n_d * deployment.decode.instance_rps, out=local)
+    return local
+
+
+def _remote(rates: dict[Stage, Array], demand: Work) -> Array:
+    """Λ at which the remote side saturates: PrfaaS compute or the link, whichever is slower."""
+    endless = np.full_like(demand.pd_p_s, np.inf)
+    return np.minimum(rates.get(Stage.PRFAAS, endless), rates.get(Stage.LINK, endless))
+
+
+def best(problem: Problem) -> Optimum:
+    """The operating point with the greatest Λ_max within what `problem` leaves free.
+
+    Among equal Λ_max the lower mean unloaded TTFT wins, then the lower t.
+    """
+    return fairest(best_by_split(problem.deployment, searched(problem), choices(problem), problem.form))
+
+
+def choices(problem: Problem) -> Array:
+    """The N_p to try."""
+    deployment = problem.deployment
+    return splits(deployment) if problem.free_split else np.array([deployment.pd.prefill_instances])
+
+
+def searched(problem: Problem) -> Searched:
+    """The thresholds to try, with the work that each brings."""
+    deployment = problem.deployment
+    free = problem.free_threshold
+    thresholds = threshold_grid(deployment.lengths) if free else np.array([deployment.threshold_tokens])
+    return Searched(thresholds, work(deployment, thresholds, problem.form))
+
+
+def best_by_split(deployment: Deployment, grid: Searched, prefill_instances: Array, form: Form) -> list[Optimum]:
+    """The best point of every split: the grid's cell, then the exact crossing in it."""
+    values = surface(deployment, grid.demand, prefill_instances)
+    return [
+        fairest(_points(deployment.split(n_p, _instances(deployment) - n_p), refined, form))
+        for column, n_p in enumerate(prefill_instances)
+        for refined in [refine(deployment, grid.thresholds, values[:, column], n_p, form)]
+    ]
+
+
+def refine(deployment: Deployment, grid: Array, values: Array, n_p: float, form: Form) -> Array:
+    """Thresholds that may be the best for a split, given Λ_max on the grid: the grid's own best and the exact
+    crossings (eq. 7, and the ends of a plateau under decode) in the cells around it."""
+    split = deployment.split(n_p, _instances(deployment) - n_p)
+    top = np.flatnonzero(values >= values.max() * (1 - EQUAL))
+    first, last = int(top[0]), int(top[-1])
+    cells = [(grid[max(first - 1, 0)], grid[first]), (grid[first], grid[min(first + 1, grid.size - 1)])]
+    cells.append((grid[last], grid[min(last + 1, grid.size - 1)]))
+    crossings = [_crossing(split, gap, low, high, form) for low, high in cells for gap in (_balance, _remote_slack)]
+    return np.array([*grid[top], *(t for t in crossings if t is not None)])
+
+
+def crossing(deployment: Deployment, form: Form = Form.EXACT) -> float | None:
+    """The t at which the remote and the local side saturate together, Θ_prfaas/p = Θ_pd-p/(1-p) (eq. 7).
+
+    None where they do not: one side is empty, or dead.
+    """
+    return _crossing(deployment, _balance, deployment.lengths.shortest, deployment.lengths.longest, form)
+
+
+def _crossing(
+    deployment: Deployment, gap: Callable[[Deployment, Work], float], low: float, high: float, form: Form
+) -> float | None:
+    """Root of `gap` over thresholds between low and high, to the last digits; None without a change of sign."""
+
+    def at(threshold: float) -> float:
+        return gap(deployment, work(deployment, threshold, form))
+
+    if low == high:
+        return None
+    ends = at(low), at(high)
+    if not np.all(np.isfinite(ends)) or ends[0] * ends[1] > 0:
+        return None
+    root: float = brentq(at, low, high, xtol=1e-9, rtol=1e-14)
+    return root
+
+
+def _balance(deployment: Deployment, demand: Work) -> float:
+    """Seconds a request costs the remote side, less those it costs PD-P: the inverse rates never overflow."""
+    rates = stage_rates(deployment, demand)
+    return _seconds(_remote(rates, demand)) - _seconds(rates[Stage.PD_P])
+
+
+def _remote_slack(deployment: Deployment, demand: Work) -> float:
+    """Seconds a request costs the remote side, less those it costs decode: zero at the low end of a plateau."""
+    rates = stage_rates(deployment, demand)
+    return _seconds(_remote(rates, demand)) - _seconds(rates[Stage.PD_D])
+
+
+def _seconds(rate_rps: Array) -> float:
+    return float(1.0 / rate_rps) if rate_rps > 0 else np.inf
+
+
+def _instances(deployment: Deployment) -> float:
+    return deployment.pd.prefill_instances + deployment.pd.decode_instances
+
+
+def _points(deployment: Deployment, thresholds: Array, form: Form) -> list[Optimum]:
+    """The deployment at each of `thresholds`, evaluated."""
+    demand = work(deployment, thresholds, form)
+    exact = demand if form is Form.EXACT else work(deployment, thresholds, Form.EXACT)
+    values = lambda_max(stage_rates(deployment, demand))
+    n_p, n_d = deployment.pd.prefill_instances, deployment.pd.decode_instances
+    return [
+        Optimum(float(t), float(n_p), float(n_d), float(value), float(ttft))
+        for t, value, ttft in zip(thresholds, values, exact.ttft_s, strict=True)
+    ]
+
+
+def fairest(optima: list[Optimum]) -> Optimum:
+    """The greatest Λ_max; among equals the lower mean TTFT, then the lower t."""
+    most = max(optimum.lambda_max_rps for optimum in optima)
+    tied = [optimum for optimum in optima if optimum.lambda_max_rps >= most * (1 - EQUAL)]
+    quickest = min(optimum.ttft_mean_s for optimum in tied)
+    equal = [optimum for optimum in tied if optimum.ttft_mean_s <= quickest * (1 + EQUAL)]
+    return min(equal, key=lambda optimum: optimum.threshold_tokens)
+
+
+def solve(problem: Problem, report: Report) -> Solution:
+    """The optimum, then the map. `report(done, total, message)` after the optimum and each cell of the map."""
+    cells = problem.axes.cells if problem.axes else 0
+    report(0, cells + 1, "searching every threshold and split")
+    found = best(problem)
+    report(1, cells + 1, f"best: Λ_max {found.lambda_max_rps:.4g} req/s")
+    if problem.axes is None:
+        return Solution(found, None)
+    return Solution(found, lambda_map(problem, problem.axes, lambda done: report(done + 1, cells + 1, "mapping Λ_max")))
+
+
+def lambda_map(problem: Problem, axes: MapAxes, done: Callable[[int], None]) -> LambdaMap:
+    """Λ_max at the best t over bandwidth × sigma × split; every cell is solved to the exact crossing."""
+    bandwidths: tuple[float | None, ...] = axes.bandwidths_bps or (None,)
+    sigmas: tuple[float | None, ...] = axes.sigmas or (None,)
+    n_p = choices(problem)
+    rates = np.empty((len(bandwidths), len(sigmas), n_p.size))
+    thresholds = np.empty_like(rates)
+    for j, sigma in enumerate(sigmas):
+        deployment = _with_sigma(problem.deployment, sigma)
+        grid = searched(replace(problem, deployment=deployment))  # the work does not depend on the link
+        for i, bandwidth in enumerate(bandwidths):
+            optima = best_by_split(_with_bandwidth(deployment, bandwidth), grid, n_p, problem.form)
+            rates[i, j] = [optimum.lambda_max_rps for optimum in optima]
+            thresholds[i, j] = [optimum.threshold_tokens for optimum in optima]
+            done(j * len(bandwidths) + i + 1)
+    return LambdaMap(n_p, rates, thresholds)
+
+
+def _with_sigma(deployment: Deployment, sigma: float | None) -> Deployment:
+    if sigma is None or not isinstance(deployment.lengths, TruncatedLogNormal):
+        return deployment
+    given = deployment.lengths
+    return replace(deployment, lengths=TruncatedLogNormal(given.mu, sigma, given.shortest, given.longest))
+
+
+def _with_bandwidth(deployment: Deployment, bandwidth_bps: float | None) -> Deployment:
+    return deployment if bandwidth_bps is None else replace(deployment, link=Link(bandwidth_bps))
