@@ -1,1 +1,5 @@
 """How the site is put together."""
+
+from config.celery import app as celery_app
+
+__all__ = ["celery_app"]

@@ -1,7 +1,27 @@
+"""The site as one ASGI application: pages and API, websockets, and what runs beside them."""
+
 import os
 
+from channels.routing import ProtocolTypeRouter, URLRouter
+from channels.security.websocket import AllowedHostsOriginValidator
 from django.core.asgi import get_asgi_application
+from django.urls import re_path
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
-application = get_asgi_application()
+http = get_asgi_application()
+
+# These import models, which exist only after the line above.
+from config.lifespan import lifespan  # noqa: E402
+from planner.consumers import JobConsumer  # noqa: E402
+
+# Not anchored at the start: a proxy in front may pass on the path with its prefix or without.
+websockets = [re_path(r"ws/jobs/(?P<job_id>[0-9a-f-]{36})/$", JobConsumer.as_asgi())]
+
+application = ProtocolTypeRouter(
+    {
+        "http": http,
+        "websocket": AllowedHostsOriginValidator(URLRouter(websockets)),
+        "lifespan": lifespan,
+    }
+)

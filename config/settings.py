@@ -1,5 +1,6 @@
 """Settings of the site. Safe by default; what an installation may change comes from the environment."""
 
+import os
 from pathlib import Path
 
 import dj_database_url
@@ -76,6 +77,21 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # With Redis: any number of workers and web processes. Without: one process that is both.
 REDIS_URL = text("REDIS_URL")
 JOB_HEARTBEAT_TIMEOUT_S = float(text("JOB_HEARTBEAT_TIMEOUT_S", "10"))
+WORKER_CONCURRENCY = int(text("WORKER_CONCURRENCY", str(os.cpu_count() or 1)))
+
+CELERY_BROKER_URL = REDIS_URL or "memory://localhost/"
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_TRANSPORT_OPTIONS = {"polling_interval": 0.02}  # the default of a second is how long a job would wait
+CELERY_TASK_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_TASK_IGNORE_RESULT = True  # the job's row is the result
+# Acknowledged at the end and one at a time, so that no worker holds back messages while another one is idle, and a
+# worker that goes down returns what it has not finished. A second delivery finds the row claimed and does nothing.
+CELERY_TASK_ACKS_LATE = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_CONCURRENCY = WORKER_CONCURRENCY
+CELERY_WORKER_POOL = "threads"  # prefork's daemonic processes may not have the child process that a job computes in
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 
 if REDIS_URL:
     CHANNEL_LAYERS = {
@@ -176,7 +192,11 @@ LOGGING = {
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {
+        # Each replaces the handlers that Django installs; 4xx answers and a worker's farewell are no news.
         "django": {"handlers": [], "level": "WARNING", "propagate": True},
+        "django.request": {"level": "ERROR"},
+        "celery.app.trace": {"level": "ERROR"},
+        "celery.worker.control": {"level": "ERROR"},
         "planner": {"level": "INFO"},
     },
 }

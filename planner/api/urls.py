@@ -1,3 +1,11 @@
-from django.urls import URLPattern, URLResolver
+"""Addresses under /api/v1/."""
 
-urlpatterns: list[URLPattern | URLResolver] = []
+from django.urls import URLPattern, URLResolver
+from rest_framework.routers import SimpleRouter
+
+from planner.api.jobs import JobViewSet
+
+router = SimpleRouter()
+router.register("jobs", JobViewSet, basename="job")
+
+urlpatterns: list[URLPattern | URLResolver] = [*router.urls]

@@ -1,0 +1,115 @@
+"""Jobs over REST: start one, follow it, cancel it."""
+
+from typing import Any, ClassVar
+
+from django.db.models import QuerySet
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema, extend_schema_view
+from rest_framework import mixins, serializers, status, viewsets
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from planner import jobs
+from planner.api.documents import read_request
+from planner.models import Job
+
+
+class JobProgressSerializer(serializers.ModelSerializer[Job]):
+    """Where a job stands: what the list and the websocket say."""
+
+    class Meta:
+        model = Job
+        fields: ClassVar[list[str]] = [
+            "id", "kind", "scenario", "form", "state", "done", "total", "message", "attempt", "cancel_requested",
+            "created_at", "started_at", "finished_at", "heartbeat_at", "version", "error",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+
+class JobSerializer(JobProgressSerializer):
+    """A job with its frozen input and its result."""
+
+    input = serializers.DictField(read_only=True, help_text="All that the result depends on.")
+    result = serializers.DictField(read_only=True, allow_null=True, help_text="Null until the job has succeeded.")
+
+    class Meta(JobProgressSerializer.Meta):
+        fields: ClassVar[list[str]] = [*JobProgressSerializer.Meta.fields, "input", "result"]
+        read_only_fields = fields
+
+
+class JobRequestSerializer(serializers.Serializer[Any]):
+    """What to compute: a scenario by name or as a document, and how."""
+
+    scenario = serializers.JSONField(help_text="Name of a shipped scenario, or a complete scenario document.")
+    form = serializers.ChoiceField(["exact", "paper"], default="exact")
+    set = serializers.DictField(required=False, help_text="Fields to override: dotted PATH to value.")
+    kind = serializers.ChoiceField(Job.Kind.choices, default=Job.Kind.OPTIMIZE)
+    map = serializers.BooleanField(default=True, help_text="Also map the optimum over bandwidth, sigma and split.")
+
+
+class JobOptionsSerializer(serializers.Serializer[Any]):
+    """The part of a request that is about the job and not about the scenario."""
+
+    kind = serializers.ChoiceField(Job.Kind.choices, default=Job.Kind.OPTIMIZE)
+    map = serializers.BooleanField(default=True)
+
+
+def job_progress(job: Job) -> dict[str, Any]:
+    return dict(JobProgressSerializer(job).data)
+
+
+@extend_schema_view(
+    list=extend_schema(summary="All jobs, the newest first", responses=JobProgressSerializer(many=True)),
+    retrieve=extend_schema(summary="One job with its input and result"),
+)
+class JobViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, viewsets.GenericViewSet[Job]):
+    queryset = Job.objects.all()
+    serializer_class = JobSerializer
+
+    def get_queryset(self) -> QuerySet[Job]:
+        if self.action == "list":
+            return super().get_queryset().defer("input", "result")
+        return super().get_queryset()
+
+    def get_serializer_class(self) -> type[JobProgressSerializer]:
+        return JobProgressSerializer if self.action == "list" else JobSerializer
+
+    @extend_schema(
+        summary="Start a job",
+        request=JobRequestSerializer,
+        responses={
+            201: OpenApiResponse(JobSerializer, description="Accepted; the header Location says where to follow it."),
+            400: OpenApiResponse(OpenApiTypes.OBJECT, description="What is wrong, field by field; nothing is stored."),
+        },
+        parameters=[OpenApiParameter("form", str, enum=["exact", "paper"], description="Instead of form in the body.")],
+    )
+    def create(self, request: Request) -> Response:
+        options, rest = _split(request.data)
+        asked = read_request(rest, request.query_params)
+        job = jobs.submit(
+            options["kind"],
+            asked.scenario.name,
+            {"scenario": asked.scenario.document(), "form": asked.form, "map": options["map"]},
+            created_by=request.user.pk,
+        )
+        job.refresh_from_db()
+        address = self.reverse_action("detail", args=[job.pk])
+        return Response(JobSerializer(job).data, status.HTTP_201_CREATED, headers={"Location": address})
+
+    @extend_schema(summary="Cancel a job", request=None, responses=JobSerializer)
+    @action(detail=True, methods=["post"])
+    def cancel(self, request: Request, pk: str) -> Response:
+        job = self.get_object()
+        jobs.cancel(job.pk)
+        job.refresh_from_db()
+        return Response(JobSerializer(job).data)
+
+
+def _split(data: Any) -> tuple[dict[str, Any], Any]:
+    """The job's options, and the rest that says which scenario."""
+    if not isinstance(data, dict):
+        return {"kind": Job.Kind.OPTIMIZE, "map": True}, data
+    options = JobOptionsSerializer(data={key: data[key] for key in ("kind", "map") if key in data})
+    options.is_valid(raise_exception=True)
+    return options.validated_data, {key: value for key, value in data.items() if key not in ("kind", "map")}

@@ -1,0 +1,220 @@
+"""The life of a job: submit, claim, report, finish, fail, cancel, hand back, take up again.
+
+Every change of state is one conditional UPDATE, judged by its row count. The condition names the attempt, so a worker
+that was given up for dead and comes back late changes nothing. The broker's message is only a hint: delivered twice
+it does nothing, and lost it is sent again. Times are the database's, so the clocks of the machines do not matter.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from asgiref.sync import async_to_sync
+from celery import current_app
+from channels.layers import get_channel_layer
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F, QuerySet
+from django.db.models.functions import Now
+from kombu.exceptions import OperationalError as BrokerError
+from redis.exceptions import RedisError
+
+from planner.models import Job
+
+logger = logging.getLogger(__name__)
+
+State = Job.State
+TASK = "planner.run_job"
+ATTEMPTS = 2
+WRITE_EVERY_S = 0.25
+HEARTBEAT_EVERY_S = 2.0
+TELL_BROKER_AGAIN_AFTER_S = 300.0
+
+# Set when this process goes down: no job is begun any more, and running ones are handed back.
+stopping = threading.Event()
+
+
+# --- from outside ------------------------------------------------------------------------------------------------
+
+
+def submit(kind: str, scenario: str, document: Mapping[str, Any], created_by: int | None = None) -> Job:
+    """Accept a job with its complete input; a worker hears of it when the transaction commits."""
+    with transaction.atomic():
+        job = Job.objects.create(
+            kind=kind,
+            scenario=scenario,
+            form=document["form"],
+            input=document,
+            version=settings.VERSION,
+            heartbeat_at=Now(),
+            created_by_id=created_by,
+        )
+        transaction.on_commit(lambda: _tell_broker(job.pk, job.attempt))
+    return job
+
+
+def cancel(job_id: UUID) -> None:
+    """A queued job is cancelled at once, a running one as soon as its worker looks; an ended one stays as it is."""
+    rows = Job.objects.filter(pk=job_id)
+    queued = _end(rows.filter(state=State.QUEUED), State.CANCELLED, cancel_requested=True)
+    _changed(job_id, queued or rows.filter(state=State.RUNNING).update(cancel_requested=True))
+
+
+# --- from the worker ---------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Claim:
+    """A worker's hold on a job in one attempt. What it writes after it has lost that hold changes nothing."""
+
+    job_id: UUID
+    attempt: int
+    _news: dict[str, Any] = field(default_factory=dict)
+    _written_at: float = field(default_factory=time.monotonic)
+
+    @classmethod
+    def take(cls, job_id: UUID, attempt: int) -> "Claim | None":
+        """Take a queued job; None if another worker has it, or it was cancelled, or taken up again since."""
+        rows = Job.objects.filter(pk=job_id, state=State.QUEUED, attempt=attempt)
+        taken = rows.update(state=State.RUNNING, started_at=Now(), heartbeat_at=Now(), done=0, total=0, message="")
+        return cls(job_id, attempt) if _changed(job_id, taken) else None
+
+    def job(self) -> Job:
+        return Job.objects.get(pk=self.job_id)
+
+    def report(self, done: int, total: int, message: str) -> None:
+        """Note the progress; `must_stop`, which is asked ten times a second, writes it down."""
+        self._news = {"done": done, "total": total, "message": message[:200]}
+
+    def must_stop(self) -> bool:
+        """Whether to stop now: cancelled, no longer ours, or this process goes down."""
+        self._write()
+        return stopping.is_set() or not self._rows().filter(cancel_requested=False).exists()
+
+    def finish(self, result: Mapping[str, Any]) -> None:
+        _changed(self.job_id, _end(self._rows(), State.SUCCEEDED, result=result, done=F("total"), **self._total()))
+
+    def fail(self, error: str) -> None:
+        _changed(self.job_id, _end(self._rows(), State.FAILED, error=error))
+
+    def stopped(self) -> None:
+        """It stopped because it had to: it is cancelled, or handed back if it is not to blame."""
+        if _cancelled(self.job_id, self._rows()):
+            return
+        if _changed(self.job_id, _queue(self._rows())):
+            _tell_broker(self.job_id, self.attempt)
+
+    def died(self, how: str) -> None:
+        """The computing process is gone without an answer: once more, or lost."""
+        _take_up_again(self._rows(), self.job_id, self.attempt, how)
+
+    def _rows(self) -> QuerySet[Job]:
+        return Job.objects.filter(pk=self.job_id, state=State.RUNNING, attempt=self.attempt)
+
+    def _write(self) -> None:
+        """Store news at most four times a second, and a sign of life where there is no news."""
+        since = time.monotonic() - self._written_at
+        if since < (WRITE_EVERY_S if self._news else HEARTBEAT_EVERY_S):
+            return
+        written = self._rows().update(heartbeat_at=Now(), **self._news)
+        if self._news:
+            _changed(self.job_id, written)
+        self._news = {}
+        self._written_at = time.monotonic()
+
+    def _total(self) -> dict[str, Any]:
+        return {"total": self._news["total"]} if self._news else {}
+
+
+# --- from every web process --------------------------------------------------------------------------------------
+
+
+def recover() -> None:
+    """At start: the broker may have forgotten what was queued, the memory broker surely has."""
+    queued = Job.objects.filter(state=State.QUEUED).order_by("created_at")
+    for job_id, attempt in queued.values_list("pk", "attempt"):
+        _tell_broker(job_id, attempt)
+
+
+def reap() -> None:
+    """Take up jobs whose worker gives no sign of life, and remind the broker of those that wait long.
+
+    Any number of processes may do this at the same time: each change is made by exactly one of them.
+    """
+    for job_id, attempt in _silent(State.RUNNING, settings.JOB_HEARTBEAT_TIMEOUT_S).values_list("pk", "attempt"):
+        rows = _silent(State.RUNNING, settings.JOB_HEARTBEAT_TIMEOUT_S).filter(pk=job_id, attempt=attempt)
+        _take_up_again(rows, job_id, attempt, "the worker that computed it gave no more sign of life")
+    for job_id, attempt in _silent(State.QUEUED, TELL_BROKER_AGAIN_AFTER_S).values_list("pk", "attempt"):
+        if _silent(State.QUEUED, TELL_BROKER_AGAIN_AFTER_S).filter(pk=job_id).update(heartbeat_at=Now()):
+            _tell_broker(job_id, attempt)
+
+
+# --- the changes themselves --------------------------------------------------------------------------------------
+
+
+def _silent(state: str, seconds: float) -> QuerySet[Job]:
+    return Job.objects.filter(state=state, heartbeat_at__lt=Now() - timedelta(seconds=seconds))
+
+
+def _end(rows: QuerySet[Job], state: str, **values: Any) -> int:
+    return rows.update(state=state, finished_at=Now(), **values)
+
+
+def _queue(rows: QuerySet[Job], **values: Any) -> int:
+    return rows.update(state=State.QUEUED, started_at=None, heartbeat_at=Now(), done=0, total=0, message="", **values)
+
+
+def _cancelled(job_id: UUID, rows: QuerySet[Job]) -> bool:
+    return _changed(job_id, _end(rows.filter(cancel_requested=True), State.CANCELLED))
+
+
+def _take_up_again(rows: QuerySet[Job], job_id: UUID, attempt: int, how: str) -> None:
+    if _cancelled(job_id, rows):
+        return
+    if attempt >= ATTEMPTS:
+        _lose(rows, job_id, attempt, how)
+    elif _changed(job_id, _queue(rows, attempt=attempt + 1)):
+        logger.warning("Job %s is taken up once more: %s.", job_id, how)
+        _tell_broker(job_id, attempt + 1)
+
+
+def _lose(rows: QuerySet[Job], job_id: UUID, attempt: int, how: str) -> None:
+    error = f"Lost after {attempt} attempts: {how}."
+    if _changed(job_id, _end(rows, State.LOST, error=error)):
+        logger.error("Job %s: %s", job_id, error)
+
+
+def _changed(job_id: UUID, rows: int) -> bool:
+    if rows:
+        _notify(job_id)
+    return rows > 0
+
+
+# --- to the broker and to the viewers ----------------------------------------------------------------------------
+
+
+def _tell_broker(job_id: UUID, attempt: int) -> None:
+    """If the broker cannot be reached the row stays queued, and `reap` tells it later."""
+    try:
+        current_app.send_task(TASK, args=[str(job_id), attempt])
+    except (OSError, RedisError, BrokerError):
+        logger.exception("The broker cannot be reached; job %s waits until it can.", job_id)
+
+
+def group(job_id: UUID) -> str:
+    """Name of the channel group that hears of this job."""
+    return f"job.{job_id}"
+
+
+def _notify(job_id: UUID) -> None:
+    """Viewers then look at the row. They look every other second anyway, so a lost message does no harm."""
+    layer = get_channel_layer()
+    try:
+        async_to_sync(layer.group_send)(group(job_id), {"type": "job.changed"})
+    except (OSError, RedisError):
+        logger.warning("The viewers of job %s could not be told.", job_id, exc_info=True)

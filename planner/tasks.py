@@ -1,0 +1,68 @@
+"""What a Celery worker does: load, compute in a child process, save."""
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from celery import shared_task
+from celery.exceptions import Reject
+
+from planner import evaluation, jobs, process
+from planner.engine import search
+
+logger = logging.getLogger(__name__)
+
+Document = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How a kind of job is computed: `function` of the `problem` in the child, the rest in the worker."""
+
+    problem: Callable[[Document], Any]
+    function: process.Function
+    result: Callable[[Document, Any, Any], Document]
+
+
+KINDS = {
+    "optimize": Kind(
+        problem=lambda given: evaluation.optimization_problem(given["scenario"], given["form"], given["map"]),
+        function=search.solve,
+        result=lambda given, problem, outcome: evaluation.optimization_result(given["scenario"], problem, outcome),
+    ),
+}
+
+
+@shared_task(name=jobs.TASK)
+def run_job(job_id: str, attempt: int) -> None:
+    if jobs.stopping.is_set():
+        time.sleep(process.TICK_S)  # the consumer is about to close; do not spin until it has
+        raise Reject("this worker is going down", requeue=True)
+    if claim := jobs.Claim.take(UUID(job_id), attempt):
+        _work(claim)
+
+
+def _work(claim: jobs.Claim) -> None:
+    try:
+        claim.finish(_compute(claim))
+    except process.Stopped:
+        claim.stopped()
+    except process.ChildDied as death:
+        claim.died(str(death))
+    except process.ChildFailed as failure:
+        claim.fail(str(failure))
+    except Exception as error:
+        # The last chance to say why: an accepted job either ends or says why not.
+        logger.exception("Job %s", claim.job_id)
+        claim.fail(f"{type(error).__name__}: {error}")
+
+
+def _compute(claim: jobs.Claim) -> Document:
+    job = claim.job()
+    kind = KINDS[job.kind]
+    problem = kind.problem(job.input)
+    outcome = process.run(kind.function, problem, on_progress=claim.report, should_stop=claim.must_stop)
+    return kind.result(job.input, problem, outcome)

@@ -1,0 +1,6 @@
+"""The site's own settings, with a stand-in for the mathematics: see `tests.stack.standin`."""
+
+from config.settings import *  # noqa: F403
+from config.settings import INSTALLED_APPS
+
+INSTALLED_APPS = [*INSTALLED_APPS, "tests.stack.standin.StandIn"]
