@@ -6,11 +6,12 @@ from pathlib import Path
 import dj_database_url
 from django.utils.csp import CSP
 
+import planner
 from config.environment import REPOSITORY, data_directory, flag, secret_key, text, words
 
 BASE_DIR: Path = REPOSITORY
 DATA_DIR = data_directory()
-VERSION = "0.1.0"
+VERSION = planner.__version__
 
 DEBUG = flag("DEBUG")
 SECRET_KEY = secret_key(DATA_DIR)

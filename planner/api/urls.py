@@ -1,11 +1,19 @@
 """Addresses under /api/v1/."""
 
-from django.urls import URLPattern, URLResolver
+from django.urls import URLPattern, URLResolver, path
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 from rest_framework.routers import SimpleRouter
 
+from planner.api.evaluate import EvaluateView, WhatIfView
 from planner.api.jobs import JobViewSet
 
 router = SimpleRouter()
 router.register("jobs", JobViewSet, basename="job")
 
-urlpatterns: list[URLPattern | URLResolver] = [*router.urls]
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("evaluate/", EvaluateView.as_view(), name="evaluate"),
+    path("whatif/", WhatIfView.as_view(), name="whatif"),
+    path("schema/", SpectacularAPIView.as_view(), name="schema"),
+    path("docs/", SpectacularSwaggerSplitView.as_view(url_name="schema"), name="api-docs"),
+    *router.urls,
+]

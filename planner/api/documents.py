@@ -1,0 +1,75 @@
+"""What every endpoint shares: scenarios in request bodies, and one shape for errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rest_framework import status
+from rest_framework.exceptions import APIException, ValidationError
+from rest_framework.response import Response
+from rest_framework.views import exception_handler as rest_exception_handler
+
+from planner import scenario
+from planner.engine.throughput import Form
+from planner.scenario import Scenario, ScenarioError, catalogued
+from planner.scenario.errors import FieldError, refuse
+
+ENVELOPE = ("scenario", "form", "set")
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioRequest:
+    """A validated request: the scenario with its overrides, and the form to evaluate it in."""
+
+    scenario: Scenario
+    form: str
+
+
+def read_request(data: Any, query: Mapping[str, str], options: tuple[str, ...] = ()) -> ScenarioRequest:
+    """Reads a body that is a scenario document, or an envelope {scenario, form, set} around one or around a name.
+
+    `options` names further envelope fields that the endpoint reads itself. Raises ScenarioError.
+    """
+    if not isinstance(data, Mapping):
+        raise refuse(None, None, "the body must be a JSON object: a scenario document, or {scenario, form, set}")
+    envelope = data if "scenario" in data else {"scenario": data}
+    for field in envelope:
+        if field not in (*ENVELOPE, *options):
+            raise refuse(field, envelope[field], f"is not a field here; allowed: {', '.join((*ENVELOPE, *options))}")
+    form = envelope.get("form", query.get("form", Form.EXACT.value))
+    if form not in [known.value for known in Form]:
+        raise refuse("form", form, f"must be one of {', '.join(Form)}")
+    overrides = envelope.get("set", {})
+    if not isinstance(overrides, Mapping):
+        raise refuse("set", overrides, "must be an object of PATH to value")
+    return ScenarioRequest(_scenario(envelope["scenario"], overrides), form)
+
+
+def _scenario(given: Any, overrides: Mapping[str, Any]) -> Scenario:
+    if isinstance(given, str):
+        return scenario.parse(catalogued(given), overrides)
+    if isinstance(given, Mapping):
+        return scenario.parse(given, overrides)
+    raise refuse("scenario", given, "must be the name of a scenario or a scenario document")
+
+
+def exception_handler(error: Exception, context: dict[str, Any]) -> Response | None:
+    """Every refusal as {"errors": [{field, value, message}]}; what is not a refusal stays an exception."""
+    if isinstance(error, ScenarioError):
+        return Response({"errors": [one.as_json() for one in error.errors]}, status=status.HTTP_400_BAD_REQUEST)
+    response = rest_exception_handler(error, context)
+    if response is not None:
+        response.data = {"errors": [one.as_json() for one in _errors(error)]}
+    return response
+
+
+def _errors(error: Exception) -> list[FieldError]:
+    if isinstance(error, ValidationError) and isinstance(error.detail, dict):
+        return [
+            FieldError(field, None, " ".join(map(str, said if isinstance(said, list) else [said])))
+            for field, said in error.detail.items()
+        ]
+    detail = error.detail if isinstance(error, APIException) else "Not found."
+    return [FieldError(None, None, str(detail[0] if isinstance(detail, list) else detail))]

@@ -1,0 +1,104 @@
+"""YAML and JSON, in and out: one document a file, nothing executed, nothing ambiguous."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Hashable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+LARGEST = 64 * 2**20
+
+
+class Unreadable(ValueError):
+    """A file that is not one YAML or JSON document."""
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML as people mean it: 6e9 is a number, a key stands once, and there are no aliases to multiply."""
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.MarkedYAMLError(problem="aliases are not taken", problem_mark=self.peek_event().start_mark)
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        seen = set()
+        for key, _ in node.value:
+            if key.value in seen:
+                raise yaml.MarkedYAMLError(problem=f"{key.value!r} stands twice", problem_mark=key.start_mark)
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+# YAML 1.1 takes 6e9 for text; JSON, YAML 1.2 and everybody who types it take it for a number.
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"^[-+]?(\d[\d_]*)(\.\d*)?[eE][-+]?\d+$"), list("-+0123456789")
+)
+
+
+def parse(text: str) -> Any:
+    """The value that a JSON or YAML text stands for. Raises Unreadable with line and column."""
+    try:
+        return json.loads(text, object_pairs_hook=_once)  # first, for speed: most YAML fails at its first character
+    except (json.JSONDecodeError, RecursionError):
+        return _parse_yaml(text)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise Unreadable(f"{next(key for key in keys if keys.count(key) > 1)!r} stands twice")
+    return table
+
+
+def _parse_yaml(text: str) -> Any:
+    try:
+        return yaml.load(text, _Loader)  # noqa: S506 - a subclass of SafeLoader
+    except (yaml.YAMLError, ValueError, RecursionError, TypeError) as problem:
+        mark = getattr(problem, "problem_mark", None)
+        where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        raise Unreadable(where + str(getattr(problem, "problem", None) or problem)) from problem
+
+
+def read(path: Path) -> dict[str, Any]:
+    """The table that a file holds. Raises Unreadable."""
+    try:
+        if path.stat().st_size > LARGEST:
+            raise Unreadable(f"{path}: larger than {LARGEST // 2**20} MiB")
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise Unreadable(f"{path}: {getattr(problem, 'strerror', None) or 'not UTF-8 text'}") from problem
+    try:
+        document = parse(text)
+    except Unreadable as problem:
+        raise Unreadable(f"{path}: {problem}") from problem
+    if not isinstance(document, dict):
+        raise Unreadable(f"{path}: must be a table of fields, is {type(document).__name__}")
+    return document
+
+
+class _Dumper(yaml.SafeDumper):
+    """Tables block by block, lists of numbers on one line."""
+
+
+def _represent_list(dumper: _Dumper, value: list[Any]) -> yaml.Node:
+    plain = all(isinstance(item, int | float) for item in value)
+    return dumper.represent_sequence("tag:yaml.org,2002:seq", value, flow_style=plain)
+
+
+_Dumper.add_representer(list, _represent_list)
+
+
+def as_yaml(document: Any) -> str:
+    """The document as YAML that `parse` reads back identically."""
+    return yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)
+
+
+def as_json(document: Any) -> str:
+    """The document as JSON; NaN and infinity do not occur in it."""
+    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)

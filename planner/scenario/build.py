@@ -1,0 +1,61 @@
+"""From a scenario to what the engine computes with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from planner.engine.curves import Curve
+from planner.engine.deployment import Decode, Deployment, Link, PdCluster, PrfaasCluster
+from planner.scenario.document import Scenario
+from planner.scenario.errors import refuse
+from planner.scenario.rules import profile
+from planner.scenario.schema import Cluster, Document
+
+
+def cluster_of_role(document: Document, role: str) -> Cluster | None:
+    """The cluster of a role, if there is one."""
+    return next((cluster for cluster in document.clusters if cluster.role == role), None)
+
+
+def pd_cluster(document: Document) -> Cluster:
+    """The PD cluster, which every valid document has."""
+    return next(cluster for cluster in document.clusters if cluster.role == "pd")
+
+
+def deployment(scenario: Scenario) -> Deployment:
+    """The scenario as an engine object, at the values that its document holds."""
+    document = scenario.parsed
+    remote, local = cluster_of_role(document, "prfaas"), pd_cluster(document)
+    return Deployment(
+        lengths=document.traffic.input_tokens.lengths(),
+        s_kv=document.model.s_kv.curve(),
+        prfaas=PrfaasCluster(remote.instances, _prefill(document, remote)) if remote else None,
+        link=Link(document.links[0].usable_bps) if remote else None,
+        pd=PdCluster(local.prefill_instances or 0, local.decode_instances or 0, _prefill(document, local)),
+        decode=Decode(document.decode.max_batch, document.decode.step_s, document.traffic.output_tokens),
+        threshold_tokens=threshold(document),
+    )
+
+
+def _prefill(document: Document, cluster: Cluster) -> Curve:
+    found = profile(document, cluster)
+    if found is None:  # the rules have refused such a document
+        raise refuse(f"clusters.{cluster.name}.hardware", cluster.hardware.name, "has no profile")
+    return found.curve()
+
+
+def threshold(document: Document) -> float:
+    """The t that routing stands for: 0 sends all away, infinity none."""
+    if document.routing.policy == "all_local":
+        return float("inf")
+    return document.routing.threshold_tokens or 0.0
+
+
+def frees_threshold(free: Sequence[str]) -> bool:
+    """Whether t may vary."""
+    return "routing.threshold_tokens" in free
+
+
+def frees_split(free: Sequence[str]) -> bool:
+    """Whether N_p/N_d may vary: naming either frees both, since their sum stays."""
+    return any(path.endswith(("prefill_instances", "decode_instances")) for path in free)

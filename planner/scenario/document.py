@@ -1,0 +1,164 @@
+"""From a name, a file or a request body to a scenario that cannot be wrong, and back to a document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from planner import catalog
+from planner.catalog import files
+from planner.scenario import paths
+from planner.scenario.errors import FieldError, ScenarioError, from_validation, refuse
+from planner.scenario.rules import mistakes
+from planner.scenario.schema import PROVENANCE_KINDS, SCHEMA_VERSION, Document, fields_by_place
+
+SHIPPED = ("case-study-prfaas-pd", "case-study-homogeneous", "case-study-naive")
+UNSTATED = {"kind": "user", "source": "stated in the document, without a source"}
+SET_BY_HAND = {"kind": "user", "source": "set by hand"}
+DECISIONS = ("free", "schema_version", "slo", "prices")
+"""Numbers under these do not enter a result."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A validated scenario: `parsed` is its typed form, `raw` the complete document as plain values."""
+
+    parsed: Document
+    raw: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The scenario's own name."""
+        return self.parsed.name
+
+    def document(self) -> dict[str, Any]:
+        """A copy of the complete document, ready for JSON or YAML."""
+        return deepcopy(self.raw)
+
+    def provenance(self, path: str) -> dict[str, str]:
+        """Kind and source of the figure at a path: the entry at it, or at the nearest part that holds it."""
+        entries: Mapping[str, Any] = self.raw.get("provenance") or {}
+        parts = path.split(".")
+        for size in range(len(parts), 0, -1):
+            entry = entries.get(".".join(parts[:size]))
+            if entry is not None:
+                return {"kind": entry["kind"], "source": entry.get("source", "")}
+        return dict(UNSTATED)
+
+    def figures(self) -> list[str]:
+        """Paths of every number that a result rests on."""
+        used = {key: value for key, value in self.raw.items() if key not in DECISIONS}
+        return list(paths.figures(used))
+
+    def weakest_provenance(self, found: tuple[str, ...] = ()) -> str:
+        """The weakest kind among the figures used; those that the program `found` itself do not count."""
+        kinds = {self.provenance(path)["kind"] for path in self.figures() if path not in found}
+        return max(kinds, key=PROVENANCE_KINDS.index)
+
+
+def load(name_or_path: str, overrides: Mapping[str, Any] | None = None) -> Scenario:
+    """A shipped scenario by name, or one from a YAML or JSON file. Raises ScenarioError."""
+    return parse(source_document(name_or_path), overrides)
+
+
+def catalogued(name: str) -> dict[str, Any]:
+    """A shipped document by name, before references are resolved. Raises ScenarioError."""
+    try:
+        return catalog.entry("scenarios", name)
+    except catalog.NotInCatalogue as problem:
+        raise refuse("scenario", name, f"is not a shipped scenario; shipped: {', '.join(problem.known)}") from problem
+
+
+def source_document(name_or_path: str) -> dict[str, Any]:
+    """The document of a name or a file, before references are resolved. Raises ScenarioError."""
+    if name_or_path in catalog.names("scenarios"):
+        return catalogued(name_or_path)
+    path = Path(name_or_path)
+    if not path.is_file():
+        known = ", ".join(catalog.names("scenarios"))
+        raise refuse("scenario", name_or_path, f"is neither a shipped scenario nor a file; shipped: {known}")
+    try:
+        return files.read(path)
+    except files.Unreadable as problem:
+        raise refuse(None, None, str(problem)) from problem
+
+
+def parse(document: Mapping[str, Any], overrides: Mapping[str, Any] | None = None) -> Scenario:
+    """A scenario from a document, references resolved and `overrides` (path to value) applied. Raises ScenarioError."""
+    raw = resolve(deepcopy(dict(document)))
+    if overrides:
+        for path, value in overrides.items():
+            override(raw, path, value)
+        raw = resolve(raw)
+    try:
+        parsed = Document.model_validate(raw)
+    except ValidationError as problem:
+        raise from_validation(problem, raw, fields_by_place()) from problem
+    found = [*mistakes(parsed), *_provenance_mistakes(raw)]
+    if found:
+        raise ScenarioError(found)
+    return Scenario(parsed, raw)
+
+
+def override(raw: dict[str, Any], path: str, value: Any, origin: Mapping[str, str] = SET_BY_HAND) -> None:
+    """Sets one field in place and notes where it now comes from. Raises ScenarioError on a path that leads nowhere."""
+    try:
+        paths.put(raw, path, value)
+    except paths.NoSuchPath as problem:
+        raise refuse(path, None, f"leads nowhere; from there: {', '.join(problem.known) or 'nothing'}") from problem
+    entries = raw.get("provenance")
+    if isinstance(entries, dict) and path.split(".")[0] != "provenance":
+        for stale in [key for key in entries if key == path or key.startswith(path + ".")]:
+            del entries[stale]
+    if path.split(".")[0] not in (*DECISIONS, "name", "title", "description", "provenance"):
+        entries = raw.setdefault("provenance", {})
+        if isinstance(entries, dict):
+            entries[path] = dict(origin)
+
+
+def resolve(raw: dict[str, Any]) -> dict[str, Any]:
+    """Replaces every reference to the catalogue, in place, by its entry with its provenance. Raises ScenarioError."""
+    if raw.get("schema_version", SCHEMA_VERSION) != SCHEMA_VERSION:
+        raise refuse("schema_version", raw["schema_version"], f"is not known; this version reads {SCHEMA_VERSION}")
+    for field, kind in (("model", "models"), ("traffic", "traffic")):
+        _resolve(raw, raw, field, kind, field)
+    clusters = raw.get("clusters")
+    for cluster in clusters if isinstance(clusters, list) else []:
+        if isinstance(cluster, dict):
+            _resolve(raw, cluster, "hardware", "hardware", f"clusters.{cluster.get('name')}.hardware")
+    return raw
+
+
+def _resolve(raw: dict[str, Any], holder: dict[str, Any], field: str, kind: str, path: str) -> None:
+    name = holder.get(field)
+    if not isinstance(name, str):
+        return
+    try:
+        entry = catalog.entry(kind, name)
+    except catalog.NotInCatalogue as problem:
+        raise refuse(path, name, f"is not in the catalogue; known: {', '.join(problem.known)}") from problem
+    origins = entry.pop("provenance", {})
+    holder[field] = entry
+    entries = raw.setdefault("provenance", {})
+    if isinstance(entries, dict):  # anything else is refused with the rest of the document
+        entries.pop(path, None)
+        for inner, origin in origins.items():
+            entries.setdefault(f"{path}.{inner}", origin)
+
+
+def _provenance_mistakes(raw: Mapping[str, Any]) -> list[FieldError]:
+    """Provenance of something that is not there helps nobody: most likely its path is misspelt."""
+    found = []
+    for path in raw.get("provenance") or {}:
+        try:
+            paths.get(raw, path)
+        except paths.NoSuchPath as problem:
+            found.append(
+                FieldError(f"provenance.{path}", None, f"leads nowhere; from there: {', '.join(problem.known)}")
+            )
+    return found

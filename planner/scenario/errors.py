@@ -1,0 +1,106 @@
+"""What is wrong with a document, told by field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from planner.scenario import paths
+
+SHOWN = 80
+
+LIMITS = {
+    "greater_than": "must be greater than {gt:g}",
+    "greater_than_equal": "must be at least {ge:g}",
+    "less_than_equal": "must be at most {le:g}",
+    "int_type": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "finite_number": "must be a finite number",
+    "string_type": "must be text",
+    "list_type": "must be a list",
+    "dict_type": "must be a table of fields",
+    "model_type": "must be a table of fields",
+    "model_attributes_type": "must be a table of fields",
+    "missing": "is missing",
+    "too_short": "needs at least {min_length} entries",
+    "too_long": "takes at most {max_length} entries",
+    "literal_error": "must be one of {expected}",
+    "union_tag_invalid": "must be one of {expected_tags}",
+    "union_tag_not_found": "needs its field {discriminator}",
+    "value_error": "{error}",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """One mistake: the dotted path of the field, its value as it was given, and what is allowed."""
+
+    field: str | None
+    value: Any
+    message: str
+
+    def __str__(self) -> str:
+        where = self.field or "document"
+        if self.value is None:
+            return f"{where}: {self.message}"
+        text = repr(self.value)
+        shown = text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
+        return f"{where}: {shown} {self.message}"
+
+    def as_json(self) -> dict[str, Any]:
+        """The same as the API shows it; a value that is not plain becomes text."""
+        plain = self.value is None or isinstance(self.value, str | int | float | bool)
+        return {"field": self.field, "value": self.value if plain else str(self)[:SHOWN], "message": self.message}
+
+
+class ScenarioError(ValueError):
+    """A document that cannot be a scenario; `errors` has every mistake found."""
+
+    def __init__(self, errors: Sequence[FieldError]) -> None:
+        super().__init__("; ".join(str(error) for error in errors))
+        self.errors = tuple(errors)
+
+
+def refuse(field: str | None, value: Any, message: str) -> ScenarioError:
+    """A ScenarioError of one mistake."""
+    return ScenarioError([FieldError(field, value, message)])
+
+
+def from_validation(problem: ValidationError, document: Mapping[str, Any], allowed: Allowed) -> ScenarioError:
+    """Pydantic's findings, with list items by name and messages in our words."""
+    found: dict[str, FieldError] = {}
+    for detail in problem.errors(include_url=False):
+        field = paths.named(document, detail["loc"], missing=detail["type"] == "missing")
+        found.setdefault(field, FieldError(field, _value(detail), _message(detail, allowed)))
+    return ScenarioError(list(found.values()))
+
+
+type Allowed = Mapping[str, Sequence[str]]
+
+
+def _value(detail: Mapping[str, Any]) -> Any:
+    given = detail["input"]
+    return None if detail["type"] == "missing" or isinstance(given, dict) else given
+
+
+def _message(detail: Mapping[str, Any], allowed: Allowed) -> str:
+    kind = detail["type"]
+    if kind == "extra_forbidden":
+        return "is not a field here; " + known_fields(detail["loc"], allowed)
+    if kind in LIMITS:
+        return LIMITS[kind].format(**detail.get("ctx", {}))
+    return str(detail["msg"]).lower()
+
+
+def known_fields(loc: Sequence[str | int], allowed: Allowed) -> str:
+    """The fields that the schema has in the place where an unknown one was found."""
+    parts = [part for part in loc[:-1] if isinstance(part, str)]
+    for size in range(len(parts), -1, -1):
+        names = allowed.get(".".join(parts[len(parts) - size :]))
+        if names:
+            return "allowed: " + ", ".join(names)
+    return "check its spelling"

@@ -1,0 +1,86 @@
+"""Dotted paths into a document; items of a list are found by their `name`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+
+class NoSuchPath(KeyError):
+    """A path that leads nowhere; `known` has what could have stood there."""
+
+    def __init__(self, path: str, known: Sequence[str]) -> None:
+        super().__init__(path)
+        self.path, self.known = path, list(known)
+
+
+def step(container: Any, key: str, path: str) -> Any:
+    """What `key` leads to from a table or a list of named items. Raises NoSuchPath."""
+    if isinstance(container, dict) and key in container:
+        return container[key]
+    if isinstance(container, list):
+        for item in container:
+            if isinstance(item, dict) and item.get("name") == key:
+                return item
+    raise NoSuchPath(path, known(container))
+
+
+def known(container: Any) -> list[str]:
+    """What a path may go on with from here."""
+    if isinstance(container, dict):
+        return list(container)
+    if isinstance(container, list):
+        return [str(item["name"]) for item in container if isinstance(item, dict) and "name" in item]
+    return []
+
+
+def get(document: Any, path: str) -> Any:
+    """The value at a path. Raises NoSuchPath."""
+    for key in path.split("."):
+        document = step(document, key, path)
+    return document
+
+
+def put(document: dict[str, Any], path: str, value: Any) -> None:
+    """Sets the field at a path in place; the table that holds it must be there. Raises NoSuchPath."""
+    *parents, last = path.split(".")
+    holder: Any = document
+    for key in parents:
+        holder = step(holder, key, path)
+    if not isinstance(holder, dict):
+        raise NoSuchPath(path, known(holder))
+    holder[last] = value
+
+
+def named(document: Any, loc: Sequence[str | int], missing: bool) -> str:
+    """A validator's location as a path: list indices by name, and without the tags of unions.
+
+    `missing` says that the last part names a field which is not there.
+    """
+    parts: list[str] = []
+    for position, key in enumerate(loc):
+        if isinstance(document, list) and isinstance(key, int) and key < len(document):
+            document = document[key]
+            name = document.get("name") if isinstance(document, dict) else None
+            parts.append(str(name) if isinstance(name, str) else str(key))
+        elif isinstance(document, dict) and key in document:
+            document = document[key]
+            parts.append(str(key))
+        elif missing and position == len(loc) - 1:
+            parts.append(str(key))
+    return ".".join(parts)
+
+
+def figures(value: Any, path: str = "") -> Iterator[str]:
+    """Paths of every number under `value`; a list of plain numbers is one figure."""
+    if isinstance(value, bool) or value is None:
+        return
+    if isinstance(value, int | float) or (isinstance(value, list) and value and isinstance(value[0], int | float)):
+        yield path
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from figures(inner, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list):
+        for item in value:
+            if isinstance(item, Mapping):
+                yield from figures(item, f"{path}.{item.get('name')}")
