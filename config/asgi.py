@@ -15,8 +15,8 @@ http = get_asgi_application()
 from config.lifespan import lifespan  # noqa: E402
 from planner.consumers import JobConsumer  # noqa: E402
 
-# Not anchored at the start: a proxy in front may pass on the path with its prefix or without.
-websockets = [re_path(r"ws/jobs/(?P<job_id>[0-9a-f-]{36})/$", JobConsumer.as_asgi())]
+# A proxy in front may pass on the path with its prefix or without.
+websockets = [re_path(r"^(?:.*/)?ws/jobs/(?P<job_id>[0-9a-f-]{36})/$", JobConsumer.as_asgi())]
 
 application = ProtocolTypeRouter(
     {

@@ -19,7 +19,7 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["planner"])
 
 
-@signals.worker_shutting_down.connect
+@signals.worker_shutting_down.connect  # type: ignore[untyped-decorator]
 def hand_back_jobs(**_: Any) -> None:
     """A worker that is asked to stop does not wait for the end of its jobs: another one continues."""
     from planner import jobs  # the models exist only after Django's set-up

@@ -7,7 +7,7 @@ from typing import Any
 from channels.layers import InMemoryChannelLayer
 
 
-class ThreadSafeLayer(InMemoryChannelLayer):
+class ThreadSafeLayer(InMemoryChannelLayer):  # type: ignore[misc]  # channels publishes no types
     """Channels' in-memory layer, for senders in other threads.
 
     The queues of the original belong to the event loop that reads them: a message put from a worker's thread is

@@ -36,7 +36,7 @@ KINDS = {
 }
 
 
-@shared_task(name=jobs.TASK)
+@shared_task(name=jobs.TASK)  # type: ignore[untyped-decorator]
 def run_job(job_id: str, attempt: int) -> None:
     if jobs.stopping.is_set():
         time.sleep(process.TICK_S)  # the consumer is about to close; do not spin until it has

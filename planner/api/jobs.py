@@ -85,8 +85,8 @@ class JobViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, viewsets.Gene
         parameters=[OpenApiParameter("form", str, enum=["exact", "paper"], description="Instead of form in the body.")],
     )
     def create(self, request: Request) -> Response:
-        options, rest = _split(request.data)
-        asked = read_request(rest, request.query_params)
+        asked = read_request(request.data, request.query_params, options=("kind", "map"))
+        options = _options(request.data)
         job = jobs.submit(
             options["kind"],
             asked.scenario.name,
@@ -106,10 +106,9 @@ class JobViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, viewsets.Gene
         return Response(JobSerializer(job).data)
 
 
-def _split(data: Any) -> tuple[dict[str, Any], Any]:
-    """The job's options, and the rest that says which scenario."""
-    if not isinstance(data, dict):
-        return {"kind": Job.Kind.OPTIMIZE, "map": True}, data
-    options = JobOptionsSerializer(data={key: data[key] for key in ("kind", "map") if key in data})
+def _options(data: Any) -> dict[str, Any]:
+    """What a request says about the job and not about the scenario; a bare document says nothing of it."""
+    given = {key: data[key] for key in ("kind", "map") if key in data and "scenario" in data}
+    options = JobOptionsSerializer(data=given)
     options.is_valid(raise_exception=True)
-    return options.validated_data, {key: value for key, value in data.items() if key not in ("kind", "map")}
+    return dict(options.validated_data)

@@ -48,7 +48,7 @@ class Command(BaseCommand):
             return
         given = os.environ.get("ADMIN_PASSWORD", "")
         password = given or secrets.token_urlsafe(12)
-        users.create_superuser(username="admin", password=password)  # type: ignore[attr-defined]
+        users.create_superuser(username="admin", password=password)
         shown = "as set by ADMIN_PASSWORD" if given else f"{password} (shown only this once)"
         self.stdout.write(f"Account for changes: admin, password {shown}")
 
@@ -82,7 +82,7 @@ class Server(uvicorn.Server):
         self._on_ready(*self._address)
 
     @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:  # type: ignore[override]
+    def capture_signals(self) -> Iterator[None]:
         """As Uvicorn does it, but without raising the signal again at the end: ending was no accident."""
         before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
         try:

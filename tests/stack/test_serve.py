@@ -1,0 +1,85 @@
+"""`manage.py serve` as a command: what it prints, refuses, leaves behind."""
+
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+
+import pytest
+from websockets.sync.client import connect
+
+from tests.stack.installation import PASSWORD, ROOT, Installation, environment, is_gone, until
+from tests.stack.work import LONG
+
+STYLESHEET = "/static/drf_spectacular_sidecar/swagger-ui-dist/swagger-ui.css"
+
+
+@pytest.fixture
+def installation(tmp_path):
+    installation = Installation("its own", tmp_path)
+    yield installation
+    installation.stop()
+
+
+def test_the_first_start_makes_an_account_and_a_second_start_says_nothing_of_it(installation):
+    installation.variables["ADMIN_PASSWORD"] = ""
+    installation.start()
+    first = installation.log("server.log")
+    assert "Account for changes: admin, password " in first
+    assert f"http://127.0.0.1:{installation.port}/" in first
+    password = first.split("password ")[1].split(" ")[0]
+    assert len(password) >= 16
+    key = installation.directory / "data" / "secret-key"
+    assert stat.S_IMODE(key.stat().st_mode) == 0o600
+    drawn = key.read_text()
+
+    installation.stop()
+    installation.start()
+    assert "password" not in installation.log("server.log")
+    assert key.read_text() == drawn
+
+
+def test_ctrl_c_ends_everything_within_two_seconds(installation):
+    installation.start()
+    installation.when_computing(installation.submit(set={"routing.threshold_tokens": LONG}))
+    processes = installation.processes()
+    assert len(processes) >= 3  # server, fork server, child
+    begun = time.monotonic()
+    for process in processes:  # a terminal sends it to all of them
+        process.send_signal(signal.SIGINT)
+    assert installation.server.wait(10) == 0
+    until(lambda: all(map(is_gone, (each.pid for each in processes))), 1, "the end of the last process")
+    assert time.monotonic() - begun < 2.5
+    assert "Traceback" not in installation.log("server.log").split("Ctrl-C ends it.")[1]
+
+
+def test_a_taken_port_is_said_plainly_and_nothing_else_happens(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = str(other.getsockname()[1])
+        command = [sys.executable, "manage.py", "serve", "--port", port]
+        ended = subprocess.run(command, cwd=ROOT, env=environment(tmp_path), capture_output=True, text=True)
+    assert ended.returncode == 2
+    assert f"Port {port} is taken" in ended.stderr
+    assert ended.stderr.count("\n") == 1
+    assert not (tmp_path / "planner.sqlite3").exists()
+
+
+def test_a_password_from_the_environment_is_not_printed(installation):
+    installation.start()
+    assert "as set by ADMIN_PASSWORD" in installation.log("server.log")
+    assert PASSWORD not in installation.log("server.log")
+
+
+def test_below_a_path_behind_a_proxy_links_and_websockets_are_right(installation):
+    installation.variables["FORCE_SCRIPT_NAME"] = "/planner"
+    installation.start()
+    assert f":{installation.port}/planner/" in installation.log("server.log")
+    for prefix in ("", "/planner"):  # the proxy may strip the path or not
+        answer = installation.request("POST", f"{prefix}/api/v1/jobs/", {"scenario": "case-study-prfaas-pd"})
+        assert answer.headers["Location"].startswith(f"{installation.address}/planner/api/v1/jobs/")
+        assert installation.request("GET", prefix + STYLESHEET).status == 200
+        url = f"ws://127.0.0.1:{installation.port}{prefix}/ws/jobs/{answer.document['id']}/"
+        with connect(url, origin=installation.address) as websocket:
+            assert websocket.recv(timeout=5)
