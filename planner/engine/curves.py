@@ -12,6 +12,9 @@ from scipy.optimize import nnls
 
 type Array = NDArray[np.float64]
 
+STEEPEST = 20.0
+"""No quantity that we know grows faster than this power of the length; a steeper one is a slip of the pen."""
+
 
 class Curve(Protocol):
     """A positive quantity as a function of prompt length in tokens."""
@@ -73,11 +76,18 @@ class LogLogCurve:
     """Local power of the length on each piece, shape (n - 1,)."""
 
     def __init__(self, lengths: Sequence[float] | Array, values: Sequence[float] | Array) -> None:
-        """`lengths` in tokens and `values` in the quantity's unit, both of shape (n,), n >= 2."""
+        """`lengths` in tokens and `values` in the quantity's unit, both of shape (n,), n >= 2.
+
+        Raises ValueError as `checked_points`, and on a jump steeper than length to the power of 20.
+        """
         x, y = checked_points(lengths, values)
+        slopes = np.diff(np.log(y)) / np.diff(np.log(x))
+        if np.any(np.abs(slopes) > STEEPEST):
+            at = int(np.argmax(np.abs(slopes)))
+            raise ValueError(f"values jump from {y[at]:g} to {y[at + 1]:g} between lengths {x[at]:g} and {x[at + 1]:g}")
         object.__setattr__(self, "lengths", x)
         object.__setattr__(self, "values", y)
-        object.__setattr__(self, "exponents", np.diff(np.log(y)) / np.diff(np.log(x)))
+        object.__setattr__(self, "exponents", slopes)
 
     @property
     def kinks(self) -> Array:

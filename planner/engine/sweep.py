@@ -14,7 +14,6 @@ from planner.engine.throughput import Form, Stage, egress, lambda_max, stage_rat
 
 THRESHOLDS = 241
 """Points of a curve over t: more than a chart has pixels to show apart."""
-REFINED = 601
 BINS = 60
 
 
@@ -49,14 +48,14 @@ def thresholds(deployment: Deployment, form: Form) -> ThresholdSweep:
 
 
 def splits(deployment: Deployment, form: Form) -> SplitSweep:
-    """Over every split of the PD cluster. The best t is read from a grid of 601, good to a part in a thousand."""
+    """Over every split of the PD cluster. The best t is read off the search's grid, without its last digits."""
     n_p = search.splits(deployment)
     given = work(deployment, np.array([deployment.threshold_tokens]), form)
     at_t = search.surface(deployment, given, n_p)[0]
     n_d = deployment.pd.prefill_instances + deployment.pd.decode_instances - n_p
     if deployment.prfaas is None:
         return SplitSweep(n_p, n_d, at_t, None, None)
-    grid = search.threshold_grid(deployment.lengths, REFINED)
+    grid = search.threshold_grid(deployment.lengths)
     values = search.surface(deployment, work(deployment, grid, form), n_p)
     top = values.argmax(axis=0)
     return SplitSweep(n_p, n_d, at_t, values[top, np.arange(n_p.size)], grid[top])

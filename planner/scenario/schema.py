@@ -25,11 +25,13 @@ def _bandwidth(value: Any) -> float:
 
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=100)]
-Positive = Annotated[float, Field(gt=0, le=1e18)]
+Positive = Annotated[float, Field(ge=1e-18, le=1e18)]
 NotNegative = Annotated[float, Field(ge=0, le=1e18)]
 Count = Annotated[int, Field(ge=0, le=1_000_000)]
 Bandwidth = Annotated[float, PlainValidator(_bandwidth)]
-Points = Annotated[list[float], Field(min_length=2, max_length=1000)]
+Tokens = Annotated[float, Field(ge=1, le=1e9)]
+Lengths = Annotated[list[Tokens], Field(min_length=2, max_length=1000)]
+Points = Annotated[list[Positive], Field(min_length=2, max_length=1000)]
 Interpolation = Literal["log_log", "quadratic"]
 
 
@@ -47,7 +49,7 @@ def curve(tokens: list[float], values: list[float], interpolation: Interpolation
 class KvSize(Table):
     """S_kv: bytes of KVCache that a prompt of so many tokens leaves."""
 
-    tokens: Points
+    tokens: Lengths
     bytes: Points
     interpolation: Interpolation = "log_log"
 
@@ -67,7 +69,7 @@ class Profile(Table):
     name: Name
     hardware: Name
     gpus_per_instance: Annotated[int, Field(ge=1, le=100_000)]
-    tokens: Points
+    tokens: Lengths
     seconds: Points
     interpolation: Interpolation = "log_log"
 
@@ -141,8 +143,8 @@ class TruncatedLogNormalLengths(Table):
     distribution: Literal["truncated_log_normal"]
     mu: Annotated[float, Field(ge=-50, le=50)]
     sigma: Annotated[float, Field(gt=0, le=20)]
-    min: Positive
-    max: Positive
+    min: Tokens
+    max: Tokens
 
     @model_validator(mode="after")
     def _has_requests(self) -> Self:
@@ -158,7 +160,7 @@ class EmpiricalLengths(Table):
     """Recorded lengths, each of the same weight."""
 
     distribution: Literal["empirical"]
-    samples: Annotated[list[Positive], Field(min_length=1, max_length=1_000_000)]
+    samples: Annotated[list[Tokens], Field(min_length=1, max_length=1_000_000)]
 
     def lengths(self) -> LengthDistribution:
         """The engine's distribution."""
@@ -176,7 +178,7 @@ class Traffic(Table):
 
     name: Name | None = None
     input_tokens: Annotated[TruncatedLogNormalLengths | EmpiricalLengths, Field(discriminator="distribution")]
-    output_tokens: Positive
+    output_tokens: Tokens
     arrivals: Arrivals = Arrivals()
     rate_rps: Positive | None = None
 
