@@ -11,7 +11,7 @@ VENDOR = Path(__file__).resolve().parents[2] / "frontend" / "static" / "vendor"
 FILES = json.loads((VENDOR / "vendor.json").read_text())["files"]
 # What makes a browser fetch something more than the file itself. A bare address in a comment or a namespace does not.
 FETCHES = {
-    ".css": re.compile(r"""@import|url\(\s*["']?(?!data:|\#)|sourceMappingURL"""),
+    ".css": re.compile(r"""@import|url\((?!\s*["']?(?:data:|\#))|sourceMappingURL"""),
     ".js": re.compile(r"sourceMappingURL|importScripts\("),
 }
 

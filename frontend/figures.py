@@ -1,0 +1,51 @@
+"""Numbers as text: the one place on the server where SI units become what a reader expects."""
+
+from __future__ import annotations
+
+NONE = "–"
+
+
+def rate(value: float | None) -> str:
+    """Requests per second."""
+    return NONE if value is None else f"{value:.3f}"
+
+
+def seconds(value: float | None) -> str:
+    return NONE if value is None else f"{value:.2f}"
+
+
+def tokens(value: float | None) -> str:
+    """Exact tokens, grouped: a threshold is what somebody typed."""
+    return NONE if value is None else f"{value:,.0f}"
+
+
+def gbps(value: float | None) -> str:
+    """From bit/s."""
+    return NONE if value is None else f"{value / 1e9:.2f}"
+
+
+def percent(value: float | None) -> str:
+    """From a fraction."""
+    return NONE if value is None else f"{value * 100:.1f}"
+
+
+def ratio(value: float | None) -> str:
+    return NONE if value is None else f"{value:.3f}"
+
+
+def difference(ours: float | None, published: float | None) -> str:
+    """Signed, in percent of the published value."""
+    if ours is None or not published:
+        return NONE
+    change = round((ours / published - 1) * 100, 1)
+    return "0.0" if change == 0 else f"{change:+.1f}".replace("-", "−")
+
+
+def duration(total_s: float) -> str:
+    """The two largest units: `42 s`, `3 min 05 s`, `2 h 07 min`."""
+    whole = round(total_s)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"

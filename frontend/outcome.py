@@ -1,0 +1,70 @@
+"""An optimisation's result: what was given beside what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from frontend import figures, words
+
+type Document = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    label: str
+    unit: str
+    given: str
+    found: str
+    change: str
+    formula: str
+    kind: str
+    stage: str = ""
+    emphasis: bool = False
+
+
+def rows(result: Document) -> list[Row]:
+    """The table given against optimum."""
+    given = result["given"]
+
+    def row(label: str, unit: str, path: str, write: Callable[[float | None], str], formula: str, **more: Any) -> Row:
+        before, after = _at(given, path), _at(result, path)
+        change = figures.difference(after, before)
+        return Row(label, unit, write(before), write(after), change, formula, result["provenance"], **more)
+
+    return [
+        row("Λ_max", "req/s", "lambda_max_rps", figures.rate, "min over the stages (eq. 6)", emphasis=True),
+        _words("Bound by", words.bound_by(given["binding"]), words.bound_by(result["binding"])),
+        row("Threshold t", "tokens", "threshold_tokens", figures.tokens, "found where the stages meet (eq. 7)"),
+        _words("N_prfaas / N_p / N_d", _split(given), _split(result), unit="instances"),
+        row("Θ_prfaas", "req/s", "theta_rps.prfaas", figures.rate, "eq. 3", stage="prfaas"),
+        row("Θ_pd-p", "req/s", "theta_rps.pd_p", figures.rate, "eq. 4", stage="pd_p"),
+        row("Θ_pd-d", "req/s", "theta_rps.pd_d", figures.rate, "eq. 5", stage="pd_d"),
+        row("Offloaded requests, p", "%", "offload_fraction", figures.percent, "P(L > t)"),
+        row("Egress", "Gbps", "egress_bps", figures.gbps, "Λ_max · p · S_kv of offloaded requests", stage="link"),
+        row("Link used", "%", "link_utilisation", figures.percent, "egress / usable bandwidth", stage="link"),
+        row("TTFT, mean, unloaded", "s", "ttft_unloaded_s.mean", figures.seconds, "mean of T_prefill, no queueing"),
+        row("TTFT, P90, unloaded", "s", "ttft_unloaded_s.p90", figures.seconds, "percentile of T_prefill"),
+        row("TTFT, P99, unloaded", "s", "ttft_unloaded_s.p99", figures.seconds, "percentile of T_prefill"),
+    ]
+
+
+def gain(result: Document) -> str:
+    """Λ_max found over Λ_max given, in percent."""
+    return figures.difference(result["lambda_max_rps"], result["given"]["lambda_max_rps"])
+
+
+def _words(label: str, given: str, found: str, unit: str = "") -> Row:
+    return Row(label, unit, given, found, "", "", "")
+
+
+def _split(document: Document) -> str:
+    return " / ".join(figures.tokens(document["instances"][role]) for role in ("prfaas", "prefill", "decode"))
+
+
+def _at(document: Document, path: str) -> float | None:
+    value: Any = document
+    for key in path.split("."):
+        value = value[key]
+    return value

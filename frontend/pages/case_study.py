@@ -1,0 +1,82 @@
+"""The published case study: three deployments compared, and what-if on each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from frontend import comparison, words
+from planner import catalog, scenario
+from planner.models import Job
+
+RECENT = 5
+
+
+@require_safe
+def case_study(request: HttpRequest) -> HttpResponse:
+    form = "paper" if request.GET.get("form") == "paper" else "exact"
+    context = {
+        "form": form,
+        "tables": [comparison.comparison(known) for known in words.FORMS],
+        "forms": words.FORMS,
+        "kinds": words.PROVENANCE,
+        "stages": words.STAGES,
+        "source": catalog.published()["source"],
+        "inputs": inputs(),
+        "whatif": {"baseline": baselines(), "scenarios": [choices(name) for name in scenario.SHIPPED]},
+        "recent": Job.objects.defer("input", "result")[:RECENT],
+    }
+    return render(request, "case_study.html", context)
+
+
+def baselines() -> dict[str, float]:
+    """Λ_max of the homogeneous deployment by form, which ratios refer to."""
+    name = catalog.published()["baseline"]
+    return {form: comparison.results(form)[name]["lambda_max_rps"] for form in words.FORMS}
+
+
+def choices(name: str) -> dict[str, Any]:
+    """What the what-if panel may change in a scenario: where it is in the document, and what it holds now."""
+    document = scenario.load(name).document()
+    cluster = next(each for each in document["clusters"] if each["role"] == "pd")
+    link = document["links"][0] if document["links"] else None
+    lengths = document["traffic"]["input_tokens"]
+    has_threshold = document["routing"]["policy"] == "threshold"
+    return {
+        "name": name,
+        "title": document["title"],
+        "threshold": {
+            "path": "routing.threshold_tokens",
+            "value": document["routing"]["threshold_tokens"],
+            "range": [lengths["min"], lengths["max"]],
+        } if has_threshold else None,
+        "split": {
+            "prefill_path": f"clusters.{cluster['name']}.prefill_instances",
+            "decode_path": f"clusters.{cluster['name']}.decode_instances",
+            "value": cluster["prefill_instances"],
+            "instances": cluster["instances"],
+        },
+        "bandwidth": {"path": f"links.{link['name']}.bandwidth_bps", "value": link["bandwidth_bps"]} if link else None,
+        "published": catalog.published()["scenarios"][name],
+    }  # fmt: skip
+
+
+INPUTS = (
+    ("Threshold t, split N_prfaas / N_p / N_d", "routing.threshold_tokens"),
+    ("S_kv(l), state that a request of length l leaves", "model.s_kv.bytes"),
+    ("T_prefill(l) on 8 × H200 (PrfaaS)", "model.profiles.h200x8.seconds"),
+    ("T_prefill(l) on 8 × H20 (PD-P)", "model.profiles.h20x8.seconds"),
+    ("Input lengths: log-normal μ 9.90, σ 1.00 on [128, 128K] tokens", "traffic.input_tokens.mu"),
+    ("Output length: 1,024 tokens", "traffic.output_tokens"),
+    ("Decode: BS_max 20 requests, T_decode 25 ms a step", "decode.step_s"),
+    ("Link: 100 Gbps", "links.wan.bandwidth_bps"),
+)
+
+
+def inputs() -> list[dict[str, str]]:
+    """Each figure that the case study rests on, with kind and source."""
+    rested_on = scenario.load(scenario.SHIPPED[0])
+    return [{"label": label, **rested_on.provenance(path)} for label, path in INPUTS]

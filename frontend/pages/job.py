@@ -1,0 +1,48 @@
+"""One job: progress while it runs, and its result or why there is none."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.urls import get_script_prefix
+from django.utils.timezone import now
+from django.views.decorators.http import require_safe
+
+from frontend import figures, outcome
+from planner.models import Job
+
+
+@require_safe
+def job(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    found = get_object_or_404(Job, pk=job_id)
+    context = {
+        "job": found,
+        "elapsed": elapsed(found),
+        "percent": 100 * found.done // found.total if found.total else 0,
+        "input_text": json.dumps(found.input, indent=2, ensure_ascii=False),
+        "socket": f"{get_script_prefix()}ws/jobs/{found.pk}/",
+        **results(found),
+    }
+    return render(request, "job.html", context)
+
+
+def elapsed(found: Job) -> str:
+    """How long it has been computed, or was."""
+    if found.started_at is None:
+        return figures.NONE
+    return figures.duration(((found.finished_at or now()) - found.started_at).total_seconds())
+
+
+def results(found: Job) -> dict[str, Any]:
+    """What only a job that succeeded has to show."""
+    if not found.result:
+        return {}
+    return {
+        "outcome": outcome.rows(found.result),
+        "gain": outcome.gain(found.result),
+        "map": found.result.get("map"),
+    }

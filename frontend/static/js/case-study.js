@@ -1,0 +1,106 @@
+// The case study page: joins controls, server, numbers and charts.
+import { post, signIn } from "./api.js";
+import { readAddress, writeAddress } from "./address.js";
+import { mount } from "./charts/base.js";
+import { egressChart } from "./charts/egress.js";
+import { lambdaSplit } from "./charts/lambda-split.js";
+import { lambdaThreshold } from "./charts/lambda-threshold.js";
+import { lengthsChart } from "./charts/lengths.js";
+import { Controls } from "./controls.js";
+import { showNumbers } from "./numbers.js";
+import { controlOf, Loop, request } from "./whatif.js";
+
+const { baseline, scenarios } = JSON.parse(document.getElementById("whatif-data").textContent);
+const panel = document.querySelector("[data-whatif]");
+const { whatifUrl, jobsUrl, jobPage, loginUrl } = panel.dataset;
+const signedIn = "signedIn" in panel.dataset;
+const optimise = panel.querySelector("[data-optimise]");
+const signInLink = panel.querySelector("[data-optimise-sign-in]");
+const charts = [
+  mount("lambda-threshold", lambdaThreshold),
+  mount("lambda-split", lambdaSplit),
+  mount("lengths", lengthsChart),
+  mount("egress", egressChart),
+];
+
+const controls = new Controls(panel.querySelector("[data-controls]"), scenarios, changed);
+const loop = new Loop(
+  ({ scenario, state }) => post(whatifUrl, request(scenario, state)),
+  show,
+  ({ errors = [] , message }, { scenario }) => {
+    panel.toggleAttribute("data-stale", true);
+    const beside = errors.length ? errors : [{ field: null, message }];
+    controls.errors(Object.fromEntries(beside.map((error) => [controlOf(scenario, error.field), error.message])));
+  },
+);
+
+async function show(answer, { scenario, state }, since) {
+  panel.removeAttribute("data-stale");
+  showNumbers(panel, answer.result, baseline[state.form]);
+  await Promise.all(charts.map((chart) => chart.show({ answer, scenario })));
+  // Until the frame that shows it: what a hand on the slider feels.
+  requestAnimationFrame(() => {
+    panel.dataset.whatifMs = (performance.now() - since).toFixed(1);
+  });
+}
+
+function changed() {
+  const state = controls.read();
+  if (!state) return;
+  const { scenario } = controls;
+  showForm(state.form);
+  writeAddress({ ...state, scenario: scenario.name }, standard(scenario), keepState);
+  loop.want({ scenario, state });
+}
+
+const standard = (scenario) => ({
+  scenario: scenarios[0].name, threshold: scenario.threshold?.value, split: scenario.split.value,
+  bandwidth: scenario.bandwidth?.value, form: "exact",
+});
+
+function keepState() {
+  for (const link of document.querySelectorAll("[data-sign-in], [data-optimise-sign-in]")) link.href = signIn(loginUrl);
+}
+
+// One form for the table above and the panel below.
+function showForm(form) {
+  for (const view of document.querySelectorAll("[data-form-view]")) view.hidden = view.dataset.formView !== form;
+  for (const link of document.querySelectorAll("[data-form-link]")) {
+    if (link.dataset.formLink === form) link.setAttribute("aria-current", "true");
+    else link.removeAttribute("aria-current");
+  }
+}
+
+for (const link of document.querySelectorAll("[data-form-link]")) {
+  link.addEventListener("click", (event) => {
+    event.preventDefault();
+    controls.form.elements.form.value = link.dataset.formLink;
+    changed();
+  });
+}
+
+optimise.addEventListener("click", async () => {
+  const state = controls.read();
+  if (!state) return;
+  optimise.disabled = true;
+  try {
+    const job = await post(jobsUrl, { ...request(controls.scenario, state), map: true });
+    location.assign(jobPage.replace("00000000-0000-0000-0000-000000000000", job.id));
+  } catch (error) {
+    optimise.disabled = false;
+    if ([401, 403].includes(error.status)) location.assign(signIn(loginUrl));
+    else controls.errors({ "": error.message });
+  }
+});
+
+function start() {
+  const { scenario, ...given } = readAddress();
+  if (scenarios.some(({ name }) => name === scenario)) controls.form.elements.scenario.value = scenario;
+  controls.load({ ...controls.defaults(), ...given });
+  optimise.hidden = !signedIn;
+  signInLink.hidden = signedIn;
+  keepState();
+  changed();
+}
+
+start();

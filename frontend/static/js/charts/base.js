@@ -1,0 +1,105 @@
+// One configuration for every chart, and its life: draw, redraw in another theme, save, and the table behind it.
+import { fill, toCsv } from "./table.js";
+import { palette } from "./style.js";
+
+const CONFIG = {
+  responsive: true,
+  displaylogo: false,
+  modeBarButtonsToRemove: ["toImage", "select2d", "lasso2d", "autoScale2d"],
+};
+const EXPORT = { width: 960, height: 540, scale: 2 };
+
+function axis(colours, more = {}) {
+  const { title, ...rest } = more;
+  return {
+    gridcolor: colours.grid, linecolor: colours["rule"], tickcolor: colours["rule"], zeroline: false, showline: true,
+    ticks: "outside", ticklen: 4, automargin: true, title: { text: title, standoff: 8, font: { size: 12 } }, ...rest,
+  };
+}
+
+function layout(colours, { xaxis, yaxis, ...rest }) {
+  return {
+    uirevision: "fixed",
+    font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: colours.ink },
+    paper_bgcolor: colours.surface,
+    plot_bgcolor: colours.surface,
+    margin: { l: 48, r: 12, t: 30, b: 44 },
+    hovermode: "closest",
+    hoverlabel: { bgcolor: colours.surface, bordercolor: colours.rule, font: { color: colours.ink } },
+    legend: { orientation: "h", x: 0, y: 1.01, xanchor: "left", yanchor: "bottom", font: { size: 12 } },
+    modebar: { bgcolor: "rgba(0,0,0,0)", color: colours["ink-2"], activecolor: colours.ink },
+    xaxis: axis(colours, xaxis),
+    yaxis: axis(colours, yaxis),
+    ...rest,
+  };
+}
+
+function save(text, name) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+// A chart is {figure(data, colours, width) -> {data, layout}, table(data), caption(data), empty?(data)}.
+class Chart {
+  constructor(element, chart) {
+    this.element = element;
+    this.chart = chart;
+    this.name = element.dataset.chart;
+    this.plot = element.querySelector("[data-plot]");
+    this.details = element.querySelector("[data-table]");
+    this.inView = false;
+    this.details.addEventListener("toggle", () => this.fillTable());
+    document.addEventListener("themechange", () => this.draw());
+    element.addEventListener("click", (event) => this.save(event.target.dataset.save));
+    // What nobody sees is not drawn: four charts a slider's step would cost more than the step may.
+    new IntersectionObserver((entries) => {
+      this.inView = entries.at(-1).isIntersecting;
+      if (this.inView && this.stale) this.draw();
+    }, { rootMargin: "100px" }).observe(element);
+  }
+
+  show(data) {
+    this.data = data;
+    this.stale = true;
+    this.element.querySelector("[data-caption]").textContent = this.reason ? "" : this.chart.caption(data);
+    this.fillTable();
+    return this.inView ? this.draw() : undefined;
+  }
+
+  get reason() {
+    return this.chart.empty?.(this.data) ?? null;
+  }
+
+  draw() {
+    if (!this.data) return undefined;
+    this.stale = false;
+    const { reason } = this;
+    const empty = this.element.querySelector("[data-empty]");
+    empty.hidden = !reason;
+    empty.textContent = reason ?? "";
+    this.plot.hidden = Boolean(reason);
+    if (reason) return undefined;
+    const colours = palette();
+    const figure = this.chart.figure(this.data, colours, this.plot.clientWidth);
+    return Plotly.react(this.plot, figure.data, layout(colours, figure.layout), CONFIG);
+  }
+
+  fillTable() {
+    if (!this.details.open || !this.data) return;
+    fill(this.details.querySelector("div"), this.reason ? null : this.chart.table(this.data));
+  }
+
+  async save(kind) {
+    if (!kind || !this.data || this.reason) return;
+    if (kind === "csv") return save(toCsv(this.chart.table(this.data)), `${this.name}.csv`);
+    if (this.stale || !this.plot.data) await this.draw();
+    return Plotly.downloadImage(this.plot, { ...EXPORT, format: kind, filename: this.name });
+  }
+}
+
+export function mount(name, chart) {
+  return new Chart(document.querySelector(`[data-chart="${name}"]`), chart);
+}

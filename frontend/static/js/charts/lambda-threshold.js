@@ -1,0 +1,88 @@
+// Λ against t: what each stage could carry, and the least of them.
+import { lengthTick, lengthTicks, rate, tokens } from "../format.js";
+import { best, chosen, label, line, published, STAGES } from "./style.js";
+
+const curve = (sweep, stage) => sweep[`${stage}_lambda_rps`];
+const drawn = (sweep) => Object.keys(STAGES).filter((stage) => curve(sweep, stage));
+
+function peak(sweep) {
+  const top = Math.max(...sweep.lambda_max_rps);
+  const at = sweep.lambda_max_rps.indexOf(top);
+  return { threshold: sweep.threshold_tokens[at], lambda: top };
+}
+
+// Where a curve is inside the picture: at the right end for the one that falls, at the left for the others.
+function labelAt(sweep, stage, from, top) {
+  const inside = sweep.threshold_tokens
+    .map((threshold, at) => [threshold, curve(sweep, stage)[at]])
+    .filter(([threshold, value]) => threshold >= from && value != null && value > 0 && value < 0.93 * top);
+  if (!inside.length) return null;
+  return stage === "pd_p" ? [...inside.at(-1), "right"] : [...inside[0], "left"];
+}
+
+export const lambdaThreshold = {
+  empty: ({ answer }) =>
+    answer.threshold_sweep && answer.result.threshold_tokens != null
+      ? null
+      : "This deployment has no PrfaaS cluster, so there is no threshold.",
+
+  caption({ answer }) {
+    const found = peak(answer.threshold_sweep);
+    return `At this split the best t is about ${tokens(found.threshold)} tokens: ${rate(found.lambda)} req/s.`;
+  },
+
+  figure({ answer, scenario }, colours) {
+    const { result, threshold_sweep: sweep } = answer;
+    const found = peak(sweep);
+    const from = Math.min(1024, Math.max(result.threshold_tokens, sweep.threshold_tokens[0]));
+    const top = 1.7 * Math.max(found.lambda, result.lambda_max_rps, 0.1);
+    const data = drawn(sweep).map((stage) => ({
+      type: "scatter", mode: "lines", name: STAGES[stage].name, x: sweep.threshold_tokens, y: curve(sweep, stage),
+      line: line(colours, stage), showlegend: false,
+      hovertemplate: `${STAGES[stage].name} full at %{y:.3f} req/s<br>t = %{x:,.0f}<extra></extra>`,
+    }));
+    data.push({
+      type: "scatter", mode: "lines", name: "Λ_max", x: sweep.threshold_tokens, y: sweep.lambda_max_rps,
+      line: { color: colours.ink, width: 3.5 }, opacity: 0.45, hoverinfo: "skip",
+    });
+    data.push(best(colours, found.threshold, found.lambda, "t = %{x:,.0f}, %{y:.3f} req/s"));
+    const paper = scenario.published;
+    if (paper.threshold_tokens) {
+      data.push(published(colours, paper.threshold_tokens, paper.lambda_max_rps, "t = %{x:,.0f}, %{y:.2f} req/s"));
+    }
+    if (result.threshold_tokens >= sweep.threshold_tokens[0]) {
+      data.push(chosen(colours, result.threshold_tokens, result.lambda_max_rps, "t = %{x:,.0f}, %{y:.3f} req/s"));
+    }
+    const annotations = drawn(sweep)
+      .map((stage) => [stage, labelAt(sweep, stage, from, top)])
+      .filter(([, at]) => at)
+      .map(([stage, [x, y, side]]) =>
+        label(STAGES[stage].name, colours[STAGES[stage].colour], Math.log10(x), y, { xanchor: side }));
+    return {
+      data,
+      layout: {
+        annotations,
+        xaxis: {
+          title: "threshold t, tokens (log; K = 1024)", type: "log", tickvals: lengthTicks, ticktext: lengthTicks.map(lengthTick),
+          range: [Math.log10(from), Math.log10(sweep.threshold_tokens.at(-1))],
+        },
+        yaxis: { title: "Λ, req/s", range: [0, top] },
+      },
+    };
+  },
+
+  table({ answer }) {
+    const sweep = answer.threshold_sweep;
+    const stages = drawn(sweep);
+    return {
+      columns: [
+        { label: "t", unit: "tokens", write: tokens },
+        ...stages.map((stage) => ({ label: STAGES[stage].name, unit: "req/s", write: rate })),
+        { label: "Λ_max", unit: "req/s", write: rate },
+      ],
+      rows: sweep.threshold_tokens.map((threshold, at) => [
+        threshold, ...stages.map((stage) => curve(sweep, stage)[at]), sweep.lambda_max_rps[at],
+      ]),
+    };
+  },
+};

@@ -1,0 +1,42 @@
+// Colours from the page's tokens, and one look for every stage and kind of point.
+const NAMES = ["ink", "ink-2", "rule", "grid", "surface", "stage-prfaas", "stage-link", "stage-pd-p", "stage-pd-d"];
+
+// A token may be light-dark(...): only an element that uses it says which colour that is now.
+export function palette() {
+  const probe = document.body.appendChild(document.createElement("span"));
+  const colours = Object.fromEntries(
+    NAMES.map((name) => {
+      probe.style.color = `var(--${name})`;
+      return [name, getComputedStyle(probe).color];
+    }),
+  );
+  probe.remove();
+  return colours;
+}
+
+export const STAGES = {
+  prfaas: { name: "PrfaaS", colour: "stage-prfaas", dash: "solid" },
+  link: { name: "Link", colour: "stage-link", dash: "2px,3px" },
+  pd_p: { name: "PD-P", colour: "stage-pd-p", dash: "9px,3px" },
+  pd_d: { name: "PD-D", colour: "stage-pd-d", dash: "8px,3px,2px,3px" },
+};
+
+export const line = (colours, stage) => ({ color: colours[STAGES[stage].colour], dash: STAGES[stage].dash, width: 2 });
+
+const point = (name, x, y, marker, hover) => ({
+  type: "scatter", mode: "markers", name, x: [x], y: [y], marker, hovertemplate: `${name}<br>${hover}<extra></extra>`,
+});
+
+export const chosen = (colours, x, y, hover) =>
+  point("chosen", x, y, { symbol: "circle", size: 10, color: colours.ink, line: { color: colours.surface, width: 1 } }, hover);
+
+export const published = (colours, x, y, hover) =>
+  point("published", x, y, { symbol: "circle-open", size: 13, color: colours.ink, line: { width: 2 } }, hover);
+
+export const best = (colours, x, y, hover) =>
+  point("best", x, y, { symbol: "diamond-open", size: 10, color: colours["ink-2"], line: { width: 1.5 } }, hover);
+
+// A curve's name beside it, so that nobody needs its colour. `yanchor` keeps it off the line.
+export const label = (text, colour, x, y, more = {}) => ({
+  text, x, y, showarrow: false, xanchor: "left", yanchor: "bottom", font: { color: colour, size: 12 }, ...more,
+});

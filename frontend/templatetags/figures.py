@@ -1,0 +1,63 @@
+"""Formats, marks and words for templates."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from django import template
+from django.conf import settings
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from frontend import figures, words
+
+register = template.Library()
+
+for _write in (figures.rate, figures.seconds, figures.tokens, figures.gbps, figures.percent, figures.ratio):
+    register.filter(_write.__name__, _write)
+
+register.filter("bound_by", words.bound_by)
+
+
+@register.filter
+def state_words(state: str) -> str:
+    return words.STATES[state]
+
+
+@register.simple_tag
+def mark(kind: str, source: str = "") -> SafeString:
+    """The one-letter provenance mark; its title says the kind, and source or formula."""
+    if not kind:
+        return SafeString("")
+    title = f"{kind}: {source or words.PROVENANCE[kind]}"
+    return format_html(
+        '<abbr class="mark mark-{}" title="{}" data-kind="{}">{}</abbr>', kind, title, kind, kind[0].upper()
+    )
+
+
+@register.simple_tag
+def key(stage: str) -> SafeString:
+    """A stage's colour and line style, as in the charts."""
+    if not stage:
+        return SafeString("")
+    return format_html(
+        '<svg class="key key-{}" viewBox="0 0 26 10" aria-hidden="true"><line x1="0" y1="5" x2="26" y2="5"/></svg>',
+        stage,
+    )
+
+
+@register.simple_tag
+def moment(when: datetime | None) -> SafeString:
+    """A time in UTC that the page's script rewrites into the viewer's zone, UTC staying in the title."""
+    if when is None:
+        return SafeString(figures.NONE)
+    utc = when.astimezone(UTC)
+    return format_html(
+        '<time datetime="{}" title="{} UTC" class="num">{} UTC</time>',
+        utc.isoformat(), f"{utc:%Y-%m-%d %H:%M:%S}", f"{utc:%Y-%m-%d %H:%M}",
+    )  # fmt: skip
+
+
+@register.simple_tag
+def version() -> str:
+    return str(settings.VERSION)

@@ -1,0 +1,35 @@
+"""The words that every page uses for stages, forms, provenance and the states of a job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+STAGES = {"prfaas": "PrfaaS compute", "link": "Link", "pd_p": "PD-P", "pd_d": "PD-D"}
+
+FORMS = {
+    "exact": "exact: each stage is limited by its mean work, E[T_prefill] and E[S_kv]",
+    "paper": "paper: each stage is limited by the work of one representative length, as in arXiv 2604.15039",
+}
+
+PROVENANCE = {
+    "measured": "measured on a running system",
+    "published": "printed in a publication",
+    "inferred": "worked out from published results, not printed anywhere",
+    "estimated": "found or estimated by this program",
+    "user": "set by a user",
+}
+
+STATES = {
+    "queued": "waits for a worker",
+    "running": "is being computed",
+    "succeeded": "has its result",
+    "failed": "ended with an error",
+    "cancelled": "was cancelled",
+    "lost": "was given up: its worker died more than once",
+}
+
+
+def bound_by(binding: Iterable[str]) -> str:
+    """The binding constraint in words: `PrfaaS compute and PD-P`."""
+    names = [STAGES[stage] if stage != "link" else "the link" for stage in binding]
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
