@@ -32,8 +32,8 @@ class Curve(Protocol):
 
     def sublevel(self, values: ArrayLike) -> tuple[Array, Array]:
         """Where the curve stays at or below each of `values`: bounds of disjoint intervals of
-        lengths, each of shape (*values.shape, pieces); an empty piece has its upper bound at or
-        below its lower one."""
+        lengths, the upper ones of shape (*values.shape, pieces), the lower ones broadcastable to it;
+        an empty piece has its upper bound at or below its lower one."""
 
 
 def extrapolates(curve: Curve, shortest: float, longest: float) -> bool:
@@ -105,9 +105,8 @@ class LogLogCurve:
         """See `Curve.sublevel`: one piece where the curve rises throughout, else one per pair of points,
         the outer two reaching to 0 and infinity."""
         level = np.asarray(values, dtype=float)[..., np.newaxis]
-        if np.all(self.exponents > 0):
-            upper = self._reached(level, np.searchsorted(self.values[1:-1], level))
-            return np.zeros_like(upper), upper
+        if self.exponents.min() > 0:
+            return np.zeros(1), self._reached(level, np.searchsorted(self.values[1:-1], level))
         left = np.concatenate([[0.0], self.lengths[1:-1]])
         right = np.concatenate([self.lengths[1:-1], [np.inf]])
         slope = self.exponents
@@ -174,4 +173,4 @@ class QuadraticFit:
         with np.errstate(divide="ignore", invalid="ignore"):
             root = 2 * rest / (a + np.sqrt(a * a + 4 * b * np.maximum(rest, 0.0)))
         upper = np.where(rest < 0, 0.0, np.where(np.isnan(root), np.inf, root))
-        return np.zeros_like(upper), upper
+        return np.zeros(1), upper

@@ -10,8 +10,8 @@ from planner.engine.curves import Array, Curve
 from planner.engine.deployment import Deployment
 from planner.engine.lengths import LengthDistribution
 
-SECTIONS = 32
-ROUNDS = 4  # 32⁻⁴ = 1e-6 of the whole range, and interpolation inside the last section
+SECTIONS = 16
+ROUNDS = 5  # 16⁻⁵ = 1e-6 of the whole range, and interpolation inside the last section
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,76 @@
+"""make bench: our time beside the plain Python loop's, as ratios. Medians of several runs after a warm-up."""
+
+import argparse
+import platform
+import statistics
+import time
+
+import numpy as np
+
+from planner.engine.search import Problem, best, surface
+from planner.engine.throughput import Form, evaluate, work
+from planner.evaluation import whatif
+from planner.scenario import load
+from tests.engine import plain
+from tests.engine.case_study import prfaas_pd
+
+THRESHOLDS, SPLITS = 10_000, 64
+SAMPLE = 100
+"""Thresholds that the plain loop computes for real; its time for all of them is scaled up, and said so."""
+
+
+def median_ms(run, repeats):
+    run()
+    times = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        run()
+        times.append((time.perf_counter() - began) * 1e3)
+    return statistics.median(times)
+
+
+def surface_row():
+    fleet = prfaas_pd(n_p=30, n_d=SPLITS - 30)
+    thresholds, splits = np.geomspace(128, 131072, THRESHOLDS), np.arange(SPLITS)
+    ours = median_ms(lambda: surface(fleet, work(fleet, thresholds, Form.EXACT), splits), 9)
+    some = thresholds[:: THRESHOLDS // SAMPLE]
+    loop = median_ms(lambda: plain.surface(plain.CASE_STUDY, some, SPLITS, range(SPLITS)), 1) * THRESHOLDS / some.size
+    return (
+        f"surface, {THRESHOLDS:,} thresholds × {SPLITS} splits",
+        ours,
+        loop,
+        f"loop scaled from {some.size} thresholds",
+    )
+
+
+def evaluation_row():
+    fleet = prfaas_pd()
+    ours = median_ms(lambda: evaluate(fleet), 99)
+    loop = median_ms(lambda: plain.surface(plain.CASE_STUDY, [19400], 8, [3]), 9)
+    return "one evaluation (with TTFT percentiles)", ours, loop, "the loop gives Λ_max alone"
+
+
+def optimum_row():
+    problem = Problem(prfaas_pd(), Form.EXACT, free_threshold=True, free_split=True)
+    ours = median_ms(lambda: best(problem), 5)
+    grid = np.geomspace(128, 131072, SAMPLE)
+    loop = median_ms(lambda: plain.surface(plain.CASE_STUDY, grid, 8, range(9)), 1) * THRESHOLDS / SAMPLE
+    return "optimum to the exact crossing, 9 splits", ours, loop, "the loop stops at the grid; scaled"
+
+
+def whatif_row():
+    scenario = load("case-study-prfaas-pd")
+    return "what-if answer, document to document", median_ms(lambda: whatif(scenario), 15), None, "nothing like it"
+
+
+def main():
+    argparse.ArgumentParser(prog="make bench", description=__doc__).parse_args()
+    print(f"Python {platform.python_version()}, NumPy {np.__version__}, {platform.machine()}")
+    print(f"{'':<48} {'ours, ms':>10} {'loop, ms':>12} {'ratio':>9}")
+    for title, ours, loop, note in (surface_row(), evaluation_row(), optimum_row(), whatif_row()):
+        beside = f"{loop:12,.1f} {loop / ours:8,.0f}×" if loop else f"{'–':>12} {'–':>9}"
+        print(f"{title:<48} {ours:10.2f} {beside}  {note}")
+
+
+if __name__ == "__main__":
+    main()
