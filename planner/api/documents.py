@@ -7,16 +7,40 @@ from dataclasses import dataclass
 from typing import Any
 
 from rest_framework import status
-from rest_framework.exceptions import APIException, ValidationError
+from rest_framework.exceptions import APIException, ParseError
+from rest_framework.parsers import JSONParser
 from rest_framework.response import Response
 from rest_framework.views import exception_handler as rest_exception_handler
 
 from planner import scenario
+from planner.catalog import files
 from planner.engine.throughput import Form
 from planner.scenario import Scenario, ScenarioError, catalogued
 from planner.scenario.errors import FieldError, refuse
 
 ENVELOPE = ("scenario", "form", "set")
+LARGEST_BODY = 16 * 2**20
+
+
+class BodyTooLarge(APIException):
+    """More than a scenario with a million recorded lengths."""
+
+    status_code = status.HTTP_413_REQUEST_ENTITY_TOO_LARGE
+    default_detail = f"The body must not exceed {LARGEST_BODY // 2**20} MiB."
+
+
+class DocumentParser(JSONParser):
+    """JSON as files are read: no NaN, no repeated keys, bounded in size and depth."""
+
+    def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
+        """The body's value. Raises ParseError and BodyTooLarge."""
+        body = stream.read(LARGEST_BODY + 1)
+        if len(body) > LARGEST_BODY:
+            raise BodyTooLarge
+        try:
+            return files.parse_json(body)
+        except files.Unreadable as problem:
+            raise ParseError(f"JSON parse error: {problem}") from problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +85,16 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
         return Response({"errors": [one.as_json() for one in error.errors]}, status=status.HTTP_400_BAD_REQUEST)
     response = rest_exception_handler(error, context)
     if response is not None:
-        response.data = {"errors": [one.as_json() for one in _errors(error)]}
+        response.data = {"errors": [one.as_json() for one in _errors(response.data)]}
     return response
 
 
-def _errors(error: Exception) -> list[FieldError]:
-    if isinstance(error, ValidationError) and isinstance(error.detail, dict):
-        return [
-            FieldError(field, None, " ".join(map(str, said if isinstance(said, list) else [said])))
-            for field, said in error.detail.items()
-        ]
-    detail = error.detail if isinstance(error, APIException) else "Not found."
-    return [FieldError(None, None, str(detail[0] if isinstance(detail, list) else detail))]
+def _errors(said: Any) -> list[FieldError]:
+    """What the framework says of a request: one `detail`, or sentences by field."""
+    if isinstance(said, dict):
+        return [FieldError(None if field == "detail" else field, None, _sentence(said[field])) for field in said]
+    return [FieldError(None, None, _sentence(said))]
+
+
+def _sentence(said: Any) -> str:
+    return " ".join(map(str, said)) if isinstance(said, list) else str(said)

@@ -35,18 +35,44 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-# YAML 1.1 takes 6e9 for text; JSON, YAML 1.2 and everybody who types it take it for a number.
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float", re.compile(r"^[-+]?(\d[\d_]*)(\.\d*)?[eE][-+]?\d+$"), list("-+0123456789")
+INTEGER, FLOAT, TIMESTAMP = (f"tag:yaml.org,2002:{kind}" for kind in ("int", "float", "timestamp"))
+# YAML 1.1 takes 6e9 for text, 010 for 8, 1:30 for 90 and 2026-01-01 for a date. JSON, YAML 1.2 and everybody who types
+# it take 6e9 for a number; the others stay text, which no number field takes.
+_DECIMAL = (INTEGER, re.compile(r"^[-+]?(0|[1-9][0-9_]*)$"), list("-+0123456789"))
+_REAL = (
+    FLOAT,
+    re.compile(r"^[-+]?([0-9][0-9_]*\.[0-9_]*|\.[0-9]+|[0-9][0-9_]*(?=[eE]))([eE][-+]?[0-9]+)?$"),
+    list("-+.0123456789"),
 )
+_SPECIAL = (FLOAT, re.compile(r"^([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$"), list("-+."))
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag not in (INTEGER, FLOAT, TIMESTAMP)]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+for resolver in (_DECIMAL, _REAL, _SPECIAL):
+    _Loader.add_implicit_resolver(*resolver)
 
 
 def parse(text: str) -> Any:
     """The value that a JSON or YAML text stands for. Raises Unreadable with line and column."""
     try:
-        return json.loads(text, object_pairs_hook=_once)  # first, for speed: most YAML fails at its first character
-    except (json.JSONDecodeError, RecursionError):
+        return parse_json(text)  # first, for speed: most YAML fails at its first character
+    except Unreadable:
         return _parse_yaml(text)
+
+
+def parse_json(text: str | bytes) -> Any:
+    """The value that a JSON text stands for; NaN and repeated keys are refused. Raises Unreadable."""
+    try:
+        return json.loads(text, object_pairs_hook=_once, parse_constant=_refuse_constant)
+    except RecursionError as problem:
+        raise Unreadable("nested too deep") from problem
+    except ValueError as problem:
+        raise Unreadable(str(problem)) from problem
+
+
+def _refuse_constant(name: str) -> None:
+    raise Unreadable(f"{name} is not a number that JSON knows")
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -63,7 +89,8 @@ def _parse_yaml(text: str) -> Any:
     except (yaml.YAMLError, ValueError, RecursionError, TypeError) as problem:
         mark = getattr(problem, "problem_mark", None)
         where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-        raise Unreadable(where + str(getattr(problem, "problem", None) or problem)) from problem
+        said = str(getattr(problem, "problem", None) or problem)
+        raise Unreadable(where + " ".join(said.split())) from problem
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -92,6 +119,8 @@ def _represent_list(dumper: _Dumper, value: list[Any]) -> yaml.Node:
     return dumper.represent_sequence("tag:yaml.org,2002:seq", value, flow_style=plain)
 
 
+# What the loader takes for a number is quoted where it is text.
+_Dumper.add_implicit_resolver(*_REAL)
 _Dumper.add_representer(list, _represent_list)
 
 

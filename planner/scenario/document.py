@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from planner import catalog
 from planner.catalog import files
 from planner.scenario import paths
 from planner.scenario.errors import FieldError, ScenarioError, from_validation, refuse
+from planner.scenario.plain import impurities
 from planner.scenario.rules import mistakes
 from planner.scenario.schema import PROVENANCE_KINDS, SCHEMA_VERSION, Document, fields_by_place
 
@@ -79,7 +81,7 @@ def source_document(name_or_path: str) -> dict[str, Any]:
     if name_or_path in catalog.names("scenarios"):
         return catalogued(name_or_path)
     path = Path(name_or_path)
-    if not path.is_file():
+    if not os.path.isfile(path):  # not path.is_file(), which raises on names that no file system takes
         known = ", ".join(catalog.names("scenarios"))
         raise refuse("scenario", name_or_path, f"is neither a shipped scenario nor a file; shipped: {known}")
     try:
@@ -90,9 +92,11 @@ def source_document(name_or_path: str) -> dict[str, Any]:
 
 def parse(document: Mapping[str, Any], overrides: Mapping[str, Any] | None = None) -> Scenario:
     """A scenario from a document, references resolved and `overrides` (path to value) applied. Raises ScenarioError."""
+    _require_plain(document)
     raw = resolve(deepcopy(dict(document)))
     if overrides:
         for path, value in overrides.items():
+            _require_plain(value, path)
             override(raw, path, value)
         raw = resolve(raw)
     try:
@@ -103,6 +107,12 @@ def parse(document: Mapping[str, Any], overrides: Mapping[str, Any] | None = Non
     if found:
         raise ScenarioError(found)
     return Scenario(parsed, raw)
+
+
+def _require_plain(value: Any, path: str = "") -> None:
+    found = list(impurities(value, path))
+    if found:
+        raise ScenarioError(found)
 
 
 def override(raw: dict[str, Any], path: str, value: Any, origin: Mapping[str, str] = SET_BY_HAND) -> None:
@@ -123,8 +133,9 @@ def override(raw: dict[str, Any], path: str, value: Any, origin: Mapping[str, st
 
 def resolve(raw: dict[str, Any]) -> dict[str, Any]:
     """Replaces every reference to the catalogue, in place, by its entry with its provenance. Raises ScenarioError."""
-    if raw.get("schema_version", SCHEMA_VERSION) != SCHEMA_VERSION:
-        raise refuse("schema_version", raw["schema_version"], f"is not known; this version reads {SCHEMA_VERSION}")
+    version = raw.get("schema_version", SCHEMA_VERSION)
+    if type(version) is not int or version != SCHEMA_VERSION:  # true would pass for 1
+        raise refuse("schema_version", version, f"is not known; this version reads {SCHEMA_VERSION}")
     for field, kind in (("model", "models"), ("traffic", "traffic")):
         _resolve(raw, raw, field, kind, field)
     clusters = raw.get("clusters")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import reprlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -30,9 +32,13 @@ LIMITS = {
     "too_long": "takes at most {max_length} entries",
     "literal_error": "must be one of {expected}",
     "union_tag_invalid": "must be one of {expected_tags}",
-    "union_tag_not_found": "needs its field {discriminator}",
+    "union_tag_not_found": "is missing",
     "value_error": "{error}",
 }
+
+
+UNION_TAGS = ("union_tag_invalid", "union_tag_not_found")
+"""Found at the table, but wrong is the field in it that says which kind of table it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +51,35 @@ class FieldError:
 
     def __str__(self) -> str:
         where = self.field or "document"
-        if self.value is None:
-            return f"{where}: {self.message}"
-        text = repr(self.value)
-        shown = text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
-        return f"{where}: {shown} {self.message}"
+        given = "" if self.value is None else shown(self.value) + " "
+        return one_line(f"{where}: {given}{self.message}")
 
     def as_json(self) -> dict[str, Any]:
         """The same as the API shows it; a value that is not plain becomes text."""
-        plain = self.value is None or isinstance(self.value, str | int | float | bool)
-        return {"field": self.field, "value": self.value if plain else str(self)[:SHOWN], "message": self.message}
+        field = None if self.field is None else one_line(self.field)
+        return {"field": field, "value": _plain(self.value), "message": one_line(self.message)}
+
+
+def shown(value: Any) -> str:
+    """A value as it is quoted in a message: cut where it is long, wide or deep."""
+    text = _QUOTE.repr(value)
+    return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
+
+
+_QUOTE = reprlib.Repr(maxstring=SHOWN, maxlong=SHOWN, maxother=SHOWN, maxlevel=3)
+
+
+def one_line(text: str) -> str:
+    """The text with what does not print (line breaks, controls, broken Unicode) escaped."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+def _plain(value: Any) -> str | int | float | None:
+    if isinstance(value, str):
+        return one_line(value)
+    if value is None or isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    return shown(value)
 
 
 class ScenarioError(ValueError):
@@ -75,6 +100,8 @@ def from_validation(problem: ValidationError, document: Mapping[str, Any], allow
     found: dict[str, FieldError] = {}
     for detail in problem.errors(include_url=False):
         field = paths.named(document, detail["loc"], missing=detail["type"] == "missing")
+        if detail["type"] in UNION_TAGS:
+            field += "." + detail["ctx"]["discriminator"].strip("'")
         found.setdefault(field, FieldError(field, _value(detail), _message(detail, allowed)))
     return ScenarioError(list(found.values()))
 
@@ -83,6 +110,8 @@ type Allowed = Mapping[str, Sequence[str]]
 
 
 def _value(detail: Mapping[str, Any]) -> Any:
+    if detail["type"] == "union_tag_invalid":
+        return detail["ctx"]["tag"]
     given = detail["input"]
     return None if detail["type"] == "missing" or isinstance(given, dict) else given
 

@@ -27,7 +27,7 @@ def _bandwidth(value: Any) -> float:
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=100)]
 Positive = Annotated[float, Field(ge=1e-18, le=1e18)]
 NotNegative = Annotated[float, Field(ge=0, le=1e18)]
-Count = Annotated[int, Field(ge=0, le=1_000_000)]
+Count = Annotated[int, Field(ge=0, le=10_000)]
 Bandwidth = Annotated[float, PlainValidator(_bandwidth)]
 Tokens = Annotated[float, Field(ge=1, le=1e9)]
 Lengths = Annotated[list[Tokens], Field(min_length=2, max_length=1000)]
@@ -243,11 +243,17 @@ def fields_by_place() -> dict[str, list[str]]:
     def visit(table: type[BaseModel], place: str) -> None:
         places[place] = [field.alias or name for name, field in table.model_fields.items()]
         for name, field in table.model_fields.items():
+            below = f"{place}.{name}" if place else name
             for inner in _tables(field.annotation):
-                visit(inner, f"{place}.{name}" if place else name)
+                visit(inner, f"{below}.{_tag(inner, field.discriminator)}" if field.discriminator else below)
 
     visit(Document, "")
     return places
+
+
+def _tag(table: type[BaseModel], discriminator: Any) -> str:
+    """By which the validator names the table chosen from a union: `distribution: Literal["empirical"]` is empirical."""
+    return str(get_args(table.model_fields[discriminator].annotation)[0])
 
 
 def _tables(annotation: Any) -> list[type[BaseModel]]:
