@@ -57,12 +57,12 @@ class Comparison:
 
 
 def at(*path: str) -> Read:
-    """Reads a nested value; None where any part of the way is missing."""
+    """Reads a nested value."""
 
     def read(document: Document) -> float | None:
-        value: Any = document
-        for key in path:
-            value = value.get(key) if isinstance(value, dict) else None
+        for key in path[:-1]:
+            document = document[key]
+        value: float | None = document[path[-1]]
         return value
 
     return read
@@ -134,8 +134,9 @@ def _as_printed(quantity: Quantity, value: float) -> str:
 
 def _given_rows(published: Document) -> tuple[Row, Row]:
     """What the paper sets and we take over: nothing to differ in."""
-    threshold = Quantity("Threshold t", "tokens", at(), figures.tokens, "Longer requests are prefilled remotely")
-    split = Quantity("N_prfaas / N_p / N_d", "instances", at(), figures.tokens, "Instances of 8 GPUs by role")
+    remote, by_role = "Longer requests are prefilled remotely", "Instances of 8 GPUs by role"
+    threshold = Quantity("Threshold t", "tokens", at("threshold_tokens"), figures.tokens, remote)
+    split = Quantity("N_prfaas / N_p / N_d", "instances", at("instances"), figures.tokens, by_role)
     by_name = [published[name] for name in scenario.SHIPPED]
     return (
         Row(threshold, tuple(_given(figures.tokens(entry["threshold_tokens"])) for entry in by_name)),

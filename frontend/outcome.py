@@ -64,7 +64,8 @@ def _split(document: Document) -> str:
 
 
 def _at(document: Document, path: str) -> float | None:
-    value: Any = document
-    for key in path.split("."):
-        value = value[key]
+    *parts, last = path.split(".")
+    for part in parts:
+        document = document[part]
+    value: float | None = document[last]
     return value

@@ -53,6 +53,4 @@ def _succeeded(job_id: UUID) -> Job:
 def _file(job: Job, ending: str, content: str, kind: str) -> HttpResponse:
     name = f"{job.scenario}-{str(job.pk)[:8]}.{ending}"
     safe = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in name)
-    return HttpResponse(
-        content, content_type=kind, headers={"Content-Disposition": f'attachment; filename="{safe}"'}
-    )
+    return HttpResponse(content, content_type=kind, headers={"Content-Disposition": f'attachment; filename="{safe}"'})

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 
 from django import template
 from django.conf import settings
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.utils.html import escape, format_html
+from django.utils.safestring import SafeString, mark_safe
 
 from frontend import figures, words
 
 register = template.Library()
 
+INDEX = re.compile(r"\b([A-ZΘΛT])_([a-z-]+)")
+
 for _write in (figures.rate, figures.seconds, figures.tokens, figures.gbps, figures.percent, figures.ratio):
     register.filter(_write.__name__, _write)
 
 register.filter("bound_by", words.bound_by)
+
+
+@register.filter
+def symbols(text: str) -> SafeString:
+    """`Λ_max` with its index set below: Λ<sub>max</sub>."""
+    # Escaped before, so what is added here is the only markup.
+    return mark_safe(INDEX.sub(r"\1<sub>\2</sub>", escape(text)))  # noqa: S308
 
 
 @register.filter
@@ -31,7 +41,7 @@ def mark(kind: str, source: str = "") -> SafeString:
         return SafeString("")
     title = f"{kind}: {source or words.PROVENANCE[kind]}"
     return format_html(
-        '<abbr class="mark mark-{}" title="{}" data-kind="{}">{}</abbr>', kind, title, kind, kind[0].upper()
+        '<abbr class="prov prov-{}" title="{}" data-kind="{}">{}</abbr>', kind, title, kind, kind[0].upper()
     )
 
 

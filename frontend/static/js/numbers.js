@@ -3,7 +3,7 @@ import { boundBy, gbps, percent, rate, ratio, seconds, tokens } from "./format.j
 
 function mark(kind) {
   const element = document.createElement("abbr");
-  element.className = `mark mark-${kind}`;
+  element.className = `prov prov-${kind}`;
   element.title = `${kind}: the weakest kind of figure that this result rests on`;
   element.dataset.kind = kind;
   element.textContent = kind[0].toUpperCase();

@@ -7,6 +7,7 @@ const CONFIG = {
   displaylogo: false,
   modeBarButtonsToRemove: ["toImage", "select2d", "lasso2d", "autoScale2d"],
 };
+const AT_ONCE = { mode: "immediate", transition: { duration: 0 }, frame: { duration: 0, redraw: false } };
 const EXPORT = { width: 960, height: 540, scale: 2 };
 
 function axis(colours, more = {}) {
@@ -84,7 +85,21 @@ class Chart {
     if (reason) return undefined;
     const colours = palette();
     const figure = this.chart.figure(this.data, colours, this.plot.clientWidth);
-    return Plotly.react(this.plot, figure.data, layout(colours, figure.layout), CONFIG);
+    return this.put(figure.data, layout(colours, figure.layout));
+  }
+
+  // A full redraw costs tens of milliseconds, moving curves within the same frame a few: so charts keep their axes
+  // still while a slider moves, and whatever is the same as before is left alone.
+  put(traces, frame) {
+    const drawn = { frame: JSON.stringify(frame), traces: traces.map((trace) => JSON.stringify(trace)) };
+    const before = this.drawn;
+    this.drawn = drawn;
+    if (before?.frame !== drawn.frame || before.traces.length !== traces.length) {
+      return Plotly.react(this.plot, traces, frame, CONFIG);
+    }
+    const moved = traces.map((_, at) => at).filter((at) => before.traces[at] !== drawn.traces[at]);
+    if (!moved.length) return undefined;
+    return Plotly.animate(this.plot, { data: moved.map((at) => traces[at]), traces: moved }, AT_ONCE);
   }
 
   fillTable() {

@@ -1,6 +1,6 @@
 // What crosses between the datacenters at Λ_max, against what the link can carry.
 import { gbps, lengthTick, lengthTicks, percent, tokens } from "../format.js";
-import { chosen, label, line, published } from "./style.js";
+import { ceiling, chosen, labels, line, published } from "./style.js";
 
 const GIGA = 1e9;
 
@@ -28,20 +28,22 @@ export const egressChart = {
     if (result.threshold_tokens >= first) {
       data.push(chosen(colours, result.threshold_tokens, result.egress_bps / GIGA, "t = %{x:,.0f}, %{y:.2f} Gbps"));
     }
-    const top = 1.12 * Math.max(capacity ?? 0, ...sweep.egress_bps) / GIGA || 1;
+    const top = ceiling(1.05 * Math.max(capacity ?? 0, ...sweep.egress_bps, GIGA) / GIGA);
     const from = Math.min(1024, Math.max(result.threshold_tokens ?? first, first));
     const left = Math.log10(from);
-    const limit = capacity == null ? null : capacity / GIGA;
+    const names = [{ text: "egress at Λ<sub>max</sub>", colour: colours["stage-link"], x: 1.03 * from, y: sweep.egress_bps[0] / GIGA, position: "top right" }];
+    if (capacity != null) {
+      const limit = capacity / GIGA;
+      data.push({
+        type: "scatter", mode: "lines", name: "usable bandwidth", showlegend: false, hoverinfo: "skip",
+        x: [first, sweep.threshold_tokens.at(-1)], y: [limit, limit], line: { color: colours.ink, width: 1.5, dash: "dash" },
+      });
+      names.push({ text: `usable bandwidth ${gbps(capacity)} Gbps`, colour: colours.ink, x: 1.03 * from, y: limit, position: "bottom right" });
+    }
+    data.push(labels(names));
     return {
       data,
       layout: {
-        shapes: limit == null ? [] : [
-          { type: "line", xref: "paper", x0: 0, x1: 1, y0: limit, y1: limit, line: { color: colours.ink, width: 1.5, dash: "dash" } },
-        ],
-        annotations: [
-          label("egress at Λ_max", colours["stage-link"], left, sweep.egress_bps[0] / GIGA),
-          ...(limit == null ? [] : [label(`usable bandwidth ${gbps(capacity)} Gbps`, colours.ink, left, limit, { yanchor: "top" })]),
-        ],
         xaxis: {
           title: "threshold t, tokens (log; K = 1024)", type: "log", tickvals: lengthTicks, ticktext: lengthTicks.map(lengthTick),
           range: [left, Math.log10(sweep.threshold_tokens.at(-1))],

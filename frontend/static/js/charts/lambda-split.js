@@ -1,6 +1,6 @@
 // Λ against the split of the PD cluster: at this t, and with t found anew for every split.
 import { rate, tokens } from "../format.js";
-import { chosen, published } from "./style.js";
+import { ceiling, chosen, published } from "./style.js";
 
 const names = (sweep) => sweep.prefill_instances.map((prefill, at) => `${prefill}/${sweep.decode_instances[at]}`);
 
@@ -30,12 +30,12 @@ export const lambdaSplit = {
     const paper = scenario.published;
     data.push(published(colours, paper.instances.prefill ?? 0, paper.lambda_max_rps, "N_p = %{x}, %{y:.2f} req/s"));
     data.push(chosen(colours, result.instances.prefill, result.lambda_max_rps, "N_p = %{x}, %{y:.3f} req/s"));
-    const top = 1.15 * Math.max(paper.lambda_max_rps, ...sweep.lambda_max_rps, ...(sweep.best_lambda_max_rps ?? []));
+    const top = ceiling(1.05 * Math.max(paper.lambda_max_rps, ...sweep.lambda_max_rps, ...(sweep.best_lambda_max_rps ?? [])));
     return {
       data,
       layout: {
-        xaxis: { title: "N_p / N_d, instances", tickvals: sweep.prefill_instances, ticktext: names(sweep) },
-        yaxis: { title: "Λ_max, req/s", range: [0, top] },
+        xaxis: { title: "N<sub>p</sub> / N<sub>d</sub>, instances", tickvals: sweep.prefill_instances, ticktext: names(sweep) },
+        yaxis: { title: "Λ<sub>max</sub>, req/s", range: [0, top] },
       },
     };
   },

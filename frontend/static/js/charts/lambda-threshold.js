@@ -1,6 +1,6 @@
 // Λ against t: what each stage could carry, and the least of them.
 import { lengthTick, lengthTicks, rate, tokens } from "../format.js";
-import { best, chosen, label, line, published, STAGES } from "./style.js";
+import { best, ceiling, chosen, labels, line, published, STAGES } from "./style.js";
 
 const curve = (sweep, stage) => sweep[`${stage}_lambda_rps`];
 const drawn = (sweep) => Object.keys(STAGES).filter((stage) => curve(sweep, stage));
@@ -13,11 +13,12 @@ function peak(sweep) {
 
 // Where a curve is inside the picture: at the right end for the one that falls, at the left for the others.
 function labelAt(sweep, stage, from, top) {
+  // Off the axis by a hair: a name that begins on it would be taken for one outside the picture.
   const inside = sweep.threshold_tokens
     .map((threshold, at) => [threshold, curve(sweep, stage)[at]])
-    .filter(([threshold, value]) => threshold >= from && value != null && value > 0 && value < 0.93 * top);
+    .filter(([threshold, value]) => threshold > 1.03 * from && value != null && value > 0 && value < 0.93 * top);
   if (!inside.length) return null;
-  return stage === "pd_p" ? [...inside.at(-1), "right"] : [...inside[0], "left"];
+  return stage === "pd_p" ? [...inside.at(-1), "top left"] : [...inside[0], "top right"];
 }
 
 export const lambdaThreshold = {
@@ -32,17 +33,18 @@ export const lambdaThreshold = {
   },
 
   figure({ answer, scenario }, colours) {
-    const { result, threshold_sweep: sweep } = answer;
+    const { result, threshold_sweep: sweep, split_sweep: splits } = answer;
     const found = peak(sweep);
     const from = Math.min(1024, Math.max(result.threshold_tokens, sweep.threshold_tokens[0]));
-    const top = 1.7 * Math.max(found.lambda, result.lambda_max_rps, 0.1);
+    // The best of any split, so that the axis stays while the split moves.
+    const top = ceiling(1.6 * Math.max(...splits.best_lambda_max_rps, 0.1));
     const data = drawn(sweep).map((stage) => ({
       type: "scatter", mode: "lines", name: STAGES[stage].name, x: sweep.threshold_tokens, y: curve(sweep, stage),
       line: line(colours, stage), showlegend: false,
       hovertemplate: `${STAGES[stage].name} full at %{y:.3f} req/s<br>t = %{x:,.0f}<extra></extra>`,
     }));
     data.push({
-      type: "scatter", mode: "lines", name: "Λ_max", x: sweep.threshold_tokens, y: sweep.lambda_max_rps,
+      type: "scatter", mode: "lines", name: "Λ<sub>max</sub>", x: sweep.threshold_tokens, y: sweep.lambda_max_rps,
       line: { color: colours.ink, width: 3.5 }, opacity: 0.45, hoverinfo: "skip",
     });
     data.push(best(colours, found.threshold, found.lambda, "t = %{x:,.0f}, %{y:.3f} req/s"));
@@ -53,15 +55,12 @@ export const lambdaThreshold = {
     if (result.threshold_tokens >= sweep.threshold_tokens[0]) {
       data.push(chosen(colours, result.threshold_tokens, result.lambda_max_rps, "t = %{x:,.0f}, %{y:.3f} req/s"));
     }
-    const annotations = drawn(sweep)
-      .map((stage) => [stage, labelAt(sweep, stage, from, top)])
-      .filter(([, at]) => at)
-      .map(([stage, [x, y, side]]) =>
-        label(STAGES[stage].name, colours[STAGES[stage].colour], Math.log10(x), y, { xanchor: side }));
+    const placed = drawn(sweep).map((stage) => [STAGES[stage], labelAt(sweep, stage, from, top)]).filter(([, at]) => at);
+    data.push(labels(placed.map(([stage, [x, y, position]]) => (
+      { text: stage.name, colour: colours[stage.colour], x, y, position }))));
     return {
       data,
       layout: {
-        annotations,
         xaxis: {
           title: "threshold t, tokens (log; K = 1024)", type: "log", tickvals: lengthTicks, ticktext: lengthTicks.map(lengthTick),
           range: [Math.log10(from), Math.log10(sweep.threshold_tokens.at(-1))],

@@ -1,6 +1,6 @@
 // How long requests are, cut at t: the part to the right is prefilled remotely.
 import { lengthTick, lengthTicks, percent, tokens } from "../format.js";
-import { STAGES } from "./style.js";
+import { ceiling, labels, STAGES } from "./style.js";
 
 // The outline of the bins between two lengths; a bin that the cut goes through gives each side its part of the width.
 function outline({ edges_tokens: edges, share }, from, to) {
@@ -29,10 +29,8 @@ function area(stage, lengths, from, to, colours, pattern) {
 const cut = ({ result }, lengths) =>
   result.threshold_tokens ?? (result.offload_fraction > 0 ? lengths.edges_tokens[0] : lengths.edges_tokens.at(-1));
 
-const text = (name, share, colour, x, xanchor) => ({
-  text: `${name} ${percent(share)} %`, xref: "paper", yref: "paper", x, y: 1.02, xanchor, yanchor: "bottom", showarrow: false,
-  font: { color: colour, size: 12 },
-});
+const text = (stage, share, colours, x, y, position) =>
+  ({ text: `${STAGES[stage].name} ${percent(share)} %`, colour: colours[STAGES[stage].colour], x, y, position });
 
 export const lengthsChart = {
   caption({ answer }) {
@@ -45,25 +43,24 @@ export const lengthsChart = {
     const { result, lengths } = answer;
     const [first, last] = [lengths.edges_tokens[0], lengths.edges_tokens.at(-1)];
     const at = Math.min(Math.max(cut(answer, lengths), first), last);
+    const top = ceiling(115 * Math.max(...lengths.share));
     const data = [
       area("pd_p", lengths, first, at, colours, "\\"),
       area("prfaas", lengths, at, last, colours, "/"),
+      { type: "scatter", mode: "lines", name: "t", x: [at, at], y: [0, top], line: { color: colours.ink, width: 1.5 }, showlegend: false, hoverinfo: "skip" },
+      labels([
+        text("pd_p", 1 - result.offload_fraction, colours, 1.06 * first, 0.98 * top, "bottom right"),
+        text("prfaas", result.offload_fraction, colours, last / 1.06, 0.98 * top, "bottom left"),
+      ]),
     ];
     return {
       data,
       layout: {
-        annotations: [
-          text("PD-P", 1 - result.offload_fraction, colours["stage-pd-p"], 0.01, "left"),
-          text("PrfaaS", result.offload_fraction, colours["stage-prfaas"], 0.99, "right"),
-        ],
-        shapes: result.threshold_tokens == null ? [] : [
-          { type: "line", x0: at, x1: at, y0: 0, y1: 1, yref: "paper", line: { color: colours.ink, width: 1.5 } },
-        ],
         xaxis: {
           title: "input length, tokens (log; K = 1024)", type: "log", tickvals: lengthTicks, ticktext: lengthTicks.map(lengthTick),
           range: [Math.log10(first), Math.log10(last)],
         },
-        yaxis: { title: "requests, % per bin", rangemode: "tozero" },
+        yaxis: { title: "requests, % per bin", range: [0, top] },
       },
     };
   },

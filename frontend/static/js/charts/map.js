@@ -36,7 +36,7 @@ function heat(shown, colours, width) {
         type: "heatmap", x: bandwidths, y: map.sigma, z: transposed(values(shown)), colorscale: "Cividis",
         customdata: transposed(split.map((row, b) => row.map((count, s) => [count, t[b][s]]))),
         texttemplate: width >= ROOM_FOR_NUMBERS ? "%{z:.2f}" : "", textfont: { size: 11 }, xgap: 1, ygap: 1,
-        colorbar: { title: { text: "Λ_max,<br>req/s" }, thickness: 12, outlinewidth: 0 },
+        colorbar: { title: { text: "Λ<sub>max</sub>,<br>req/s" }, thickness: 12, outlinewidth: 0 },
         hovertemplate: "%{x:.3g} Gbps, σ %{y:.3f}<br>Λ_max %{z:.3f} req/s<br>N_p %{customdata[0]}, t %{customdata[1]}<extra></extra>",
       },
       {
@@ -63,12 +63,12 @@ function single(shown, colours) {
   const x = overSigma ? map.sigma : map.bandwidth_bps.map((value) => value / GIGA);
   return {
     data: [{
-      type: "scatter", mode: "lines+markers", x, y: values(shown).flat(), line: { color: colours.ink, width: 2 }, name: "Λ_max",
+      type: "scatter", mode: "lines+markers", x, y: values(shown).flat(), line: { color: colours.ink, width: 2 }, name: "Λ<sub>max</sub>",
       hovertemplate: "%{x:.3g}: %{y:.3f} req/s<extra></extra>",
     }],
     layout: {
       xaxis: { title: overSigma ? "σ of log input length" : "usable link bandwidth, Gbps (log)", type: overSigma ? "linear" : "log" },
-      yaxis: { title: "Λ_max, req/s", rangemode: "tozero" },
+      yaxis: { title: "Λ<sub>max</sub>, req/s", rangemode: "tozero" },
     },
   };
 }

@@ -34,9 +34,18 @@ export const published = (colours, x, y, hover) =>
   point("published", x, y, { symbol: "circle-open", size: 13, color: colours.ink, line: { width: 2 } }, hover);
 
 export const best = (colours, x, y, hover) =>
-  point("best", x, y, { symbol: "diamond-open", size: 10, color: colours["ink-2"], line: { width: 1.5 } }, hover);
+  point("best t", x, y, { symbol: "diamond-open", size: 10, color: colours["ink-2"], line: { width: 1.5 } }, hover);
 
-// A curve's name beside it, so that nobody needs its colour. `yanchor` keeps it off the line.
-export const label = (text, colour, x, y, more = {}) => ({
-  text, x, y, showarrow: false, xanchor: "left", yanchor: "bottom", font: { color: colour, size: 12 }, ...more,
+// Names beside the curves, so that nobody needs their colours: [{text, colour, x, y, position}]. A trace and not
+// annotations, because a trace can move without a redraw of the whole chart.
+export const labels = (items) => ({
+  type: "scatter", mode: "text", showlegend: false, hoverinfo: "skip", cliponaxis: false,
+  x: items.map(({ x }) => x), y: items.map(({ y }) => y), text: items.map(({ text }) => text),
+  textposition: items.map(({ position }) => position), textfont: { size: 12, color: items.map(({ colour }) => colour) },
 });
+
+// The end of an axis that holds a value with room to spare, in steps coarse enough to stay while a slider moves.
+export function ceiling(value) {
+  const step = 10 ** Math.floor(Math.log10(value)) / 2;
+  return step * Math.ceil(value / step);
+}
