@@ -33,7 +33,8 @@ REPORT_EVERY_S = 0.05
 NICENESS = 10
 
 _context = multiprocessing.get_context("forkserver")
-_starting = threading.Lock()
+# multiprocessing looks after all children of this process whenever one starts; two threads must not do so at once.
+_children = threading.Lock()
 
 
 class Stopped(Exception):
@@ -92,7 +93,7 @@ def run(function: Function, argument: Any, *, on_progress: Report, should_stop: 
 
 def start() -> None:
     """Start the fork server, so that the first job does not wait for NumPy and SciPy to load."""
-    with _starting, _environment():
+    with _children, _environment():
         forkserver.set_forkserver_preload(PRELOADED)
         forkserver.ensure_running()
 
@@ -122,24 +123,26 @@ def _environment() -> Iterator[None]:
 def _alive(child: ForkServerProcess, theirs: Connection) -> Iterator[None]:
     """The child lives inside this block, and not a moment longer."""
     start()
-    with _starting:
+    with _children:
         child.start()
     # Only the child holds this end now, so that its death is an end of file at ours.
     theirs.close()
     try:
         yield
     finally:
-        if child.is_alive():
-            child.kill()
-        child.join()
-        child.close()
+        with _children:
+            if child.is_alive():
+                child.kill()
+            child.join()
+            child.close()
 
 
 def _received(ours: Connection, child: ForkServerProcess) -> object:
     try:
         return ours.recv()
     except (EOFError, ConnectionResetError):
-        child.join(1)
+        with _children:
+            child.join(1)
         raise ChildDied(f"the process that computed it {_manner_of_death(child.exitcode)}") from None
 
 
