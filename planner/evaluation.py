@@ -236,8 +236,8 @@ def _threshold_sweep(deployed: Deployment, form: Form) -> dict[str, Any] | None:
 def _split_sweep(deployed: Deployment, form: Form) -> dict[str, Any]:
     swept = sweep.splits(deployed, form)
     return {
-        "prefill_instances": swept.prefill_instances.tolist(),
-        "decode_instances": swept.decode_instances.tolist(),
+        "prefill_instances": swept.prefill_instances.astype(int).tolist(),
+        "decode_instances": swept.decode_instances.astype(int).tolist(),
         "lambda_max_rps": numbers(swept.lambda_max_rps),
         "best_lambda_max_rps": None if swept.best_lambda_max_rps is None else numbers(swept.best_lambda_max_rps),
         "best_threshold_tokens": None if swept.best_threshold_tokens is None else numbers(swept.best_threshold_tokens),
