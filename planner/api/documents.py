@@ -7,40 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from rest_framework import status
-from rest_framework.exceptions import APIException, ParseError
-from rest_framework.parsers import JSONParser
 from rest_framework.response import Response
 from rest_framework.views import exception_handler as rest_exception_handler
 
 from planner import scenario
-from planner.catalog import files
 from planner.engine.throughput import Form
 from planner.scenario import Scenario, ScenarioError, catalogued
 from planner.scenario.errors import FieldError, refuse
 
 ENVELOPE = ("scenario", "form", "set")
-LARGEST_BODY = 16 * 2**20
-
-
-class BodyTooLarge(APIException):
-    """More than a scenario with a million recorded lengths."""
-
-    status_code = status.HTTP_413_REQUEST_ENTITY_TOO_LARGE
-    default_detail = f"The body must not exceed {LARGEST_BODY // 2**20} MiB."
-
-
-class DocumentParser(JSONParser):
-    """JSON as files are read: no NaN, no repeated keys, bounded in size and depth."""
-
-    def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
-        """The body's value. Raises ParseError and BodyTooLarge."""
-        body = stream.read(LARGEST_BODY + 1)
-        if len(body) > LARGEST_BODY:
-            raise BodyTooLarge
-        try:
-            return files.parse_json(body)
-        except files.Unreadable as problem:
-            raise ParseError(f"JSON parse error: {problem}") from problem
 
 
 @dataclass(frozen=True, slots=True)
