@@ -19,7 +19,8 @@ class Row:
     found: str
     change: str
     formula: str
-    kind: str
+    given_kind: str
+    found_kind: str
     stage: str = ""
     emphasis: bool = False
 
@@ -30,14 +31,14 @@ def rows(result: Document) -> list[Row]:
 
     def row(label: str, unit: str, path: str, write: Callable[[float | None], str], formula: str, **more: Any) -> Row:
         before, after = _at(given, path), _at(result, path)
-        change = figures.difference(after, before)
-        return Row(label, unit, write(before), write(after), change, formula, result["provenance"], **more)
+        kinds = (given["provenance"] if before is not None else "", result["provenance"] if after is not None else "")
+        return Row(label, unit, write(before), write(after), figures.difference(after, before), formula, *kinds, **more)
 
     return [
         row("Λ_max", "req/s", "lambda_max_rps", figures.rate, "min over the stages (eq. 6)", emphasis=True),
-        _words("Bound by", words.bound_by(given["binding"]), words.bound_by(result["binding"])),
-        row("Threshold t", "tokens", "threshold_tokens", figures.tokens, "found where the stages meet (eq. 7)"),
-        _words("N_prfaas / N_p / N_d", _split(given), _split(result), unit="instances"),
+        Row("Bound by", "", words.bound_by(given["binding"]), words.bound_by(result["binding"]), "", "", "", ""),
+        _threshold(result),
+        _split(result),
         row("Θ_prfaas", "req/s", "theta_rps.prfaas", figures.rate, "eq. 3", stage="prfaas"),
         row("Θ_pd-p", "req/s", "theta_rps.pd_p", figures.rate, "eq. 4", stage="pd_p"),
         row("Θ_pd-d", "req/s", "theta_rps.pd_d", figures.rate, "eq. 5", stage="pd_d"),
@@ -55,11 +56,26 @@ def gain(result: Document) -> str:
     return figures.difference(result["lambda_max_rps"], result["given"]["lambda_max_rps"])
 
 
-def _words(label: str, given: str, found: str, unit: str = "") -> Row:
-    return Row(label, unit, given, found, "", "", "")
+def _threshold(result: Document) -> Row:
+    before, after = result["given"]["threshold_tokens"], result["threshold_tokens"]
+    kind = _found(result, "threshold_tokens") if after is not None else ""
+    change = figures.difference(after, before)
+    formula = "Longer requests are prefilled remotely; found where the stages meet (eq. 7)"
+    return Row("Threshold t", "tokens", figures.tokens(before), figures.tokens(after), change, formula, "", kind)
 
 
-def _split(document: Document) -> str:
+def _split(result: Document) -> Row:
+    before, after = (_instances(document) for document in (result["given"], result))
+    kind = _found(result, "prefill_instances")
+    return Row("N_prfaas / N_p / N_d", "instances", before, after, "", "Instances by role (eq. 8)", "", kind)
+
+
+def _found(result: Document, field: str) -> str:
+    """What the search set is an estimate of this program; what it left alone keeps the input's own source."""
+    return "estimated" if any(path.endswith(field) for path in result["varied"]) else ""
+
+
+def _instances(document: Document) -> str:
     return " / ".join(figures.tokens(document["instances"][role]) for role in ("prfaas", "prefill", "decode"))
 
 

@@ -52,6 +52,7 @@ class Chart {
     this.plot = element.querySelector("[data-plot]");
     this.details = element.querySelector("[data-table]");
     this.inView = false;
+    this.width = this.plot.clientWidth;
     this.details.addEventListener("toggle", () => this.fillTable());
     document.addEventListener("themechange", () => this.draw());
     element.addEventListener("click", (event) => this.save(event.target.dataset.save));
@@ -60,6 +61,7 @@ class Chart {
       this.inView = entries.at(-1).isIntersecting;
       if (this.inView && this.stale) this.draw();
     }, { rootMargin: "100px" }).observe(element);
+    new ResizeObserver(() => { this.width = this.plot.clientWidth; }).observe(this.plot);
   }
 
   show(data) {
@@ -84,7 +86,7 @@ class Chart {
     this.plot.hidden = Boolean(reason);
     if (reason) return undefined;
     const colours = palette();
-    const figure = this.chart.figure(this.data, colours, this.plot.clientWidth);
+    const figure = this.chart.figure(this.data, colours, this.width);
     return this.put(figure.data, layout(colours, figure.layout));
   }
 

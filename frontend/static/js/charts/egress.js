@@ -40,7 +40,7 @@ export const egressChart = {
       });
       names.push({ text: `usable bandwidth ${gbps(capacity)} Gbps`, colour: colours.ink, x: 1.03 * from, y: limit, position: "bottom right" });
     }
-    data.push(labels(names));
+    data.push(labels(names, top / 80));
     return {
       data,
       layout: {

@@ -57,7 +57,7 @@ export const lambdaThreshold = {
     }
     const placed = drawn(sweep).map((stage) => [STAGES[stage], labelAt(sweep, stage, from, top)]).filter(([, at]) => at);
     data.push(labels(placed.map(([stage, [x, y, position]]) => (
-      { text: stage.name, colour: colours[stage.colour], x, y, position }))));
+      { text: stage.name, colour: colours[stage.colour], x, y, position })), top / 80));
     return {
       data,
       layout: {

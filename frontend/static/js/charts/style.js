@@ -2,7 +2,13 @@
 const NAMES = ["ink", "ink-2", "rule", "grid", "surface", "stage-prfaas", "stage-link", "stage-pd-p", "stage-pd-d"];
 
 // A token may be light-dark(...): only an element that uses it says which colour that is now.
-export function palette() {
+let known = null;
+document.addEventListener("themechange", () => { known = null; });
+
+// Kept, because reading a style makes the browser lay out the page.
+export const palette = () => (known ??= read());
+
+function read() {
   const probe = document.body.appendChild(document.createElement("span"));
   const colours = Object.fromEntries(
     NAMES.map((name) => {
@@ -37,15 +43,15 @@ export const best = (colours, x, y, hover) =>
   point("best t", x, y, { symbol: "diamond-open", size: 10, color: colours["ink-2"], line: { width: 1.5 } }, hover);
 
 // Names beside the curves, so that nobody needs their colours: [{text, colour, x, y, position}]. A trace and not
-// annotations, because a trace can move without a redraw of the whole chart.
-export const labels = (items) => ({
+// annotations, because a trace can move without a redraw of the whole chart. `lift` keeps them off their line.
+export const labels = (items, lift = 0) => ({
   type: "scatter", mode: "text", showlegend: false, hoverinfo: "skip", cliponaxis: false,
-  x: items.map(({ x }) => x), y: items.map(({ y }) => y), text: items.map(({ text }) => text),
+  x: items.map(({ x }) => x), y: items.map(({ y, position }) => y + (position.startsWith("top") ? lift : -lift)), text: items.map(({ text }) => text),
   textposition: items.map(({ position }) => position), textfont: { size: 12, color: items.map(({ colour }) => colour) },
 });
 
 // The end of an axis that holds a value with room to spare, in steps coarse enough to stay while a slider moves.
 export function ceiling(value) {
-  const step = 10 ** Math.floor(Math.log10(value)) / 2;
+  const step = 10 ** Math.floor(Math.log10(value)) / 4;
   return step * Math.ceil(value / step);
 }
