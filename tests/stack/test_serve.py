@@ -72,6 +72,15 @@ def test_a_password_from_the_environment_is_not_printed(installation):
     assert PASSWORD not in installation.log("server.log")
 
 
+def test_the_case_study_is_optimised_by_the_product_as_it_is_shipped(installation):
+    installation.variables["DJANGO_SETTINGS_MODULE"] = "config.settings"
+    installation.start()
+    job = installation.when_ended(installation.submit(map=False))
+    assert job["state"] == "succeeded", job["error"]
+    assert job["result"]["lambda_max_rps"] == pytest.approx(3.139, abs=0.001)
+    assert job["result"]["instances"] == {"prfaas": 4, "prefill": 3, "decode": 5}
+
+
 def test_below_a_path_behind_a_proxy_links_and_websockets_are_right(installation):
     installation.variables["FORCE_SCRIPT_NAME"] = "/planner"
     installation.start()
