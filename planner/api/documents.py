@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig
 from rest_framework import status
 from rest_framework.response import Response
 from rest_framework.views import exception_handler as rest_exception_handler
@@ -58,6 +60,9 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
     """Every refusal as {"errors": [{field, value, message}]}; what is not a refusal stays an exception."""
     if isinstance(error, ScenarioError):
         return Response({"errors": [one.as_json() for one in error.errors]}, status=status.HTTP_400_BAD_REQUEST)
+    if isinstance(error, RequestDataTooBig):
+        said = FieldError(None, None, f"the body must not exceed {settings.DATA_UPLOAD_MAX_MEMORY_SIZE} bytes")
+        return Response({"errors": [said.as_json()]}, status=status.HTTP_413_REQUEST_ENTITY_TOO_LARGE)
     response = rest_exception_handler(error, context)
     if response is not None:
         response.data = {"errors": [one.as_json() for one in _errors(response.data)]}

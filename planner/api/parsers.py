@@ -4,31 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from rest_framework import status
-from rest_framework.exceptions import APIException, ParseError
+from rest_framework.exceptions import ParseError
 from rest_framework.parsers import JSONParser
 
 from planner.catalog import files
 
-LARGEST_BODY = 16 * 2**20
-
-
-class BodyTooLarge(APIException):
-    """More than a scenario with a million recorded lengths."""
-
-    status_code = status.HTTP_413_REQUEST_ENTITY_TOO_LARGE
-    default_detail = f"The body must not exceed {LARGEST_BODY // 2**20} MiB."
-
 
 class DocumentParser(JSONParser):
-    """JSON as files are read: no NaN, no repeated keys, bounded in size and depth."""
+    """JSON as files are read: UTF-8, no NaN, no repeated keys, no nesting without end."""
 
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
-        """The body's value. Raises ParseError and BodyTooLarge."""
-        body = stream.read(LARGEST_BODY + 1)
-        if len(body) > LARGEST_BODY:
-            raise BodyTooLarge
+        """The body's value. Raises ParseError."""
         try:
-            return files.parse_json(body)
+            return files.parse_json(stream.read())
         except files.Unreadable as problem:
             raise ParseError(f"JSON parse error: {problem}") from problem
