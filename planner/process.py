@@ -76,9 +76,12 @@ def run(function: Function, argument: Any, *, on_progress: Report, should_stop: 
     ours, theirs = _context.Pipe(duplex=False)
     child = _context.Process(target=_child, args=(function, argument, theirs), daemon=True)
     with ours, _alive(child, theirs):
+        look_at = 0.0
         while True:
-            if should_stop():
-                raise Stopped
+            if time.monotonic() >= look_at:
+                if should_stop():
+                    raise Stopped
+                look_at = time.monotonic() + TICK_S
             if not ours.poll(TICK_S):
                 continue
             match _received(ours, child):
@@ -123,10 +126,12 @@ def _environment() -> Iterator[None]:
 def _alive(child: ForkServerProcess, theirs: Connection) -> Iterator[None]:
     """The child lives inside this block, and not a moment longer."""
     start()
-    with _children:
-        child.start()
-    # Only the child holds this end now, so that its death is an end of file at ours.
-    theirs.close()
+    # Only the child holds this end then, so that its death is an end of file at ours.
+    with _children, theirs:
+        try:
+            child.start()
+        except (EOFError, OSError) as error:
+            raise ChildDied("its process could not be started: the fork server is gone") from error
     try:
         yield
     finally:

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 
+import psutil
 import pytest
 
 from planner import process
@@ -133,6 +134,15 @@ def test_a_child_dies_with_its_parent():
         child = int(parent.stdout.readline())
         parent.kill()
     until(lambda: is_gone(child), 2, "the end of the orphan")
+
+
+def test_a_killed_fork_server_is_replaced():
+    run(work.nothing)
+    children = psutil.Process().children()
+    [server] = [child for child in children if "multiprocessing.forkserver" in " ".join(child.cmdline())]
+    server.kill()
+    until(lambda: is_gone(server.pid), 2)
+    assert run(work.steps, (19400, 1)) == "done"
 
 
 def test_no_child_is_left():
