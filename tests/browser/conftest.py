@@ -1,0 +1,113 @@
+"""A real Chromium in front of the real server."""
+
+import contextlib
+import os
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.stack.installation import PASSWORD, Installation
+
+CHROMIUM = Path(os.environ.get("CHROMIUM", "/usr/bin/chromium"))
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--no-first-run",
+]
+
+
+def pytest_collection_modifyitems(items):
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+            if not CHROMIUM.exists():
+                item.add_marker(pytest.mark.skip(reason=f"no Chromium at {CHROMIUM}"))
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory):
+    """The product as `make serve` starts it, with the real mathematics."""
+    variables = {"DJANGO_SETTINGS_MODULE": "config.settings"}
+    installation = Installation("browser", tmp_path_factory.mktemp("browser"), variables)
+    with contextlib.ExitStack() as closing:
+        closing.callback(installation.stop)
+        yield installation.start()
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+class Visitor:
+    """One tab, and all that went wrong in it."""
+
+    def __init__(self, page, server):
+        self.page, self.server = page, server
+        self.hosts, self.complaints = set(), []
+        page.on("request", lambda request: self.hosts.add(urlsplit(request.url).hostname))
+        page.on("websocket", lambda socket: self.hosts.add(urlsplit(socket.url).hostname))
+        page.on("console", self._console)
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+
+    def _console(self, message):
+        if message.type in {"error", "warning"}:
+            self.complaints.append(message.text)
+
+    def open(self, path="/case-study/"):
+        self.page.goto(self.server.address + path)
+        return self.page
+
+    def whatif_ms(self):
+        """How long the latest what-if took; waits until there was one."""
+        self.page.locator("[data-whatif][data-whatif-ms]").wait_for()
+        return float(self.page.locator("[data-whatif]").get_attribute("data-whatif-ms"))
+
+    def sign_in(self):
+        self.page.get_by_label("Username").fill("admin")
+        self.page.get_by_label("Password").fill(PASSWORD)
+        self.page.get_by_role("button", name="Sign in", exact=True).click()
+
+    def optimise(self):
+        """Signs in on the way if need be; leaves the tab on the job's page."""
+        self.open()
+        self.whatif_ms()
+        if self.page.locator("[data-optimise-sign-in]").is_visible():
+            self.page.locator("[data-optimise-sign-in]").click()
+            self.sign_in()
+            self.whatif_ms()
+        self.page.locator("[data-optimise]").click()
+        self.page.wait_for_url("**/jobs/*/")
+        return self.page.url.rstrip("/").rsplit("/", 1)[1]
+
+
+@pytest.fixture
+def visit(chromium, server):
+    """Opens tabs of visitors who know nothing of each other; at the end none of them may have seen a mistake."""
+    with contextlib.ExitStack() as closing:
+        visitors = []
+
+        def new(width=1280, **options):
+            context = chromium.new_context(viewport={"width": width, "height": 900}, **options)
+            closing.callback(context.close)
+            visitors.append(Visitor(context.new_page(), server))
+            return visitors[-1]
+
+        yield new
+        for visitor in visitors:
+            assert visitor.hosts <= {"127.0.0.1", None}
+            assert visitor.complaints == []
+
+
+@pytest.fixture
+def visitor(visit):
+    return visit()

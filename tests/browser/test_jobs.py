@@ -1,0 +1,81 @@
+"""Optimise in a real browser: sign in, watch, cancel, and what is seen when the server dies."""
+
+import re
+
+from playwright.sync_api import expect
+
+UNTIL_RESULT_MS = 180_000
+
+
+def done(page):
+    return int(page.locator('[data-fact="done"]').inner_text().split("/")[0])
+
+
+def test_a_visitor_signs_in_on_the_way_and_comes_back_to_what_was_tried(visitor):
+    page = visitor.open()
+    page.get_by_label("Threshold t", exact=True).fill("25000")
+    expect(page).to_have_url(re.compile("t=25000"))
+    page.get_by_role("link", name="Sign in to optimise").click()
+    expect(page).to_have_url(re.compile("/login/"))
+    visitor.sign_in()
+    expect(page).to_have_url(re.compile(r"/case-study/\?t=25000"))
+    expect(page.get_by_role("button", name="Optimise")).to_be_visible()
+
+
+def test_an_optimisation_is_watched_to_its_result(visitor):
+    visitor.optimise()
+    page = visitor.page
+    expect(page.locator("[data-connection]")).to_have_text("live")
+    expect(page.locator('[data-fact="done"]')).to_have_text(re.compile(r"^[1-9]\d* / 188"), timeout=20_000)
+    seen = done(page)
+    expect(page.locator('[data-fact="done"]')).not_to_have_text(f"{seen} / 188", timeout=20_000)
+    assert done(page) > seen
+    outcome = page.locator("[data-outcome]")
+    expect(outcome).to_be_visible(timeout=UNTIL_RESULT_MS)
+    expect(outcome.locator("h2")).to_contain_text("3.139")
+    expect(outcome).to_contain_text("Bound by PrfaaS compute and PD-P.")
+    chart = page.locator('[data-chart="map"]')
+    chart.scroll_into_view_if_needed()
+    expect(chart.locator(".heatmaplayer image").first).to_be_attached()
+    chart.locator("summary").click()
+    assert chart.locator("tbody tr").count() == 17 * 11
+    first = chart.locator("tbody tr").first.inner_text()
+    page.get_by_label("Split shown in the map").select_option(label="N_p = 1")
+    expect(chart.locator("tbody tr").first).not_to_have_text(first)
+    for name in ("JSON", "map as CSV"):
+        with page.expect_download() as download:
+            page.get_by_role("link", name=name).click()
+        assert download.value.path().stat().st_size > 1000
+    page.set_viewport_size({"width": 390, "height": 900})
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+
+
+def test_another_is_cancelled(visitor):
+    job = visitor.optimise()
+    page = visitor.page
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_role("button", name="Keep it running").click()
+    assert visitor.server.job(job)["cancel_requested"] is False
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_role("button", name="Cancel the job").click()
+    expect(page.locator("[data-state-text]")).to_have_text("cancelled", timeout=10_000)
+    expect(page.get_by_role("button", name="Run again")).to_be_visible()
+    page.goto(visitor.server.address + "/jobs/")
+    expect(page.locator(f'[data-job="{job}"] [data-state-text]')).to_have_text("cancelled")
+
+
+def test_a_killed_server_is_said_and_the_page_recovers(visit):
+    visitor = visit()
+    job = visitor.optimise()
+    page = visitor.page
+    expect(page.locator('[data-fact="done"]')).to_have_text(re.compile(r"^[1-9]"), timeout=20_000)
+    visitor.server.kill_server()
+    expect(page.locator("[data-connection]")).to_contain_text("the server is silent since", timeout=20_000)
+    visitor.server.start_server()
+    expect(page.locator("[data-connection]")).to_have_text("live", timeout=60_000)
+    expect(page.locator("[data-attempt]")).to_be_visible(timeout=30_000)
+    expect(page.locator("[data-attempt]")).to_contain_text("Attempt 2: taken up again after its worker died.")
+    visitor.server.request("POST", f"/api/v1/jobs/{job}/cancel/")
+    expect(page.locator("[data-state-text]")).to_have_text("cancelled", timeout=10_000)
+    # The browser itself complains of what it could not reach; that is what this test is about.
+    visitor.complaints = [text for text in visitor.complaints if "ERR_CONNECTION" not in text]
