@@ -8,6 +8,9 @@ from typing import Any
 from planner.scenario.errors import FieldError
 from planner.scenario.schema import Cluster, Document, Profile
 
+MOST_SPLIT = 2_000
+"""Instances of a PD cluster: every split of them is searched at once, against 10,000 thresholds."""
+
 
 def mistakes(document: Document) -> Iterator[FieldError]:
     """Every contradiction in the document."""
@@ -47,6 +50,8 @@ def _cluster(document: Document, cluster: Cluster) -> Iterator[FieldError]:
         if cluster.prefill_instances not in (None, cluster.instances):
             yield FieldError(f"{place}.prefill_instances", cluster.prefill_instances, "must equal instances")
         return
+    if cluster.instances > MOST_SPLIT:
+        yield FieldError(f"{place}.instances", cluster.instances, f"must be at most {MOST_SPLIT} in a PD cluster")
     n_p, n_d = cluster.prefill_instances, cluster.decode_instances
     for name, value in (("prefill_instances", n_p), ("decode_instances", n_d)):
         if value is None:
