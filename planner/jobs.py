@@ -32,7 +32,7 @@ State = Job.State
 TASK = "planner.run_job"
 ATTEMPTS = 2
 WRITE_EVERY_S = 0.25
-HEARTBEAT_EVERY_S = 2.0
+HEARTBEAT_EVERY_S = 1.0
 TELL_BROKER_AGAIN_AFTER_S = 300.0
 
 # Set when this process goes down: no job is begun any more, and running ones are handed back.
@@ -97,7 +97,7 @@ class Claim:
         return stopping.is_set() or not self._rows().filter(cancel_requested=False).exists()
 
     def finish(self, result: Mapping[str, Any]) -> None:
-        _changed(self.job_id, _end(self._rows(), State.SUCCEEDED, result=result, done=F("total"), **self._total()))
+        _changed(self.job_id, _end(self._rows(), State.SUCCEEDED, result=result, **self._all_done()))
 
     def fail(self, error: str) -> None:
         _changed(self.job_id, _end(self._rows(), State.FAILED, error=error))
@@ -127,8 +127,10 @@ class Claim:
         self._news = {}
         self._written_at = time.monotonic()
 
-    def _total(self) -> dict[str, Any]:
-        return {"total": self._news["total"]} if self._news else {}
+    def _all_done(self) -> dict[str, Any]:
+        # An F expression would read the row's old total, which news that is not yet written has overtaken.
+        total = self._news["total"] if self._news else F("total")
+        return {"done": total, "total": total}
 
 
 # --- from every web process --------------------------------------------------------------------------------------
@@ -138,7 +140,8 @@ def recover() -> None:
     """At start: the broker may have forgotten what was queued, the memory broker surely has."""
     queued = Job.objects.filter(state=State.QUEUED).order_by("created_at")
     for job_id, attempt in queued.values_list("pk", "attempt"):
-        _tell_broker(job_id, attempt)
+        if not _tell_broker(job_id, attempt):
+            break
 
 
 def reap() -> None:
@@ -146,12 +149,23 @@ def reap() -> None:
 
     Any number of processes may do this at the same time: each change is made by exactly one of them.
     """
-    for job_id, attempt in _silent(State.RUNNING, settings.JOB_HEARTBEAT_TIMEOUT_S).values_list("pk", "attempt"):
-        rows = _silent(State.RUNNING, settings.JOB_HEARTBEAT_TIMEOUT_S).filter(pk=job_id, attempt=attempt)
+    _take_up_silent_jobs()
+    _remind_broker()
+
+
+def _take_up_silent_jobs() -> None:
+    silent = _silent(State.RUNNING, settings.JOB_HEARTBEAT_TIMEOUT_S)
+    for job_id, attempt in silent.values_list("pk", "attempt"):
+        rows = silent.filter(pk=job_id, attempt=attempt)
         _take_up_again(rows, job_id, attempt, "the worker that computed it gave no more sign of life")
-    for job_id, attempt in _silent(State.QUEUED, TELL_BROKER_AGAIN_AFTER_S).values_list("pk", "attempt"):
-        if _silent(State.QUEUED, TELL_BROKER_AGAIN_AFTER_S).filter(pk=job_id).update(heartbeat_at=Now()):
-            _tell_broker(job_id, attempt)
+
+
+def _remind_broker() -> None:
+    waiting = _silent(State.QUEUED, TELL_BROKER_AGAIN_AFTER_S)
+    for job_id, attempt in waiting.values_list("pk", "attempt"):
+        ours = waiting.filter(pk=job_id).update(heartbeat_at=Now())
+        if ours and not _tell_broker(job_id, attempt):
+            return
 
 
 # --- the changes themselves --------------------------------------------------------------------------------------
@@ -198,12 +212,14 @@ def _changed(job_id: UUID, rows: int) -> bool:
 # --- to the broker and to the viewers ----------------------------------------------------------------------------
 
 
-def _tell_broker(job_id: UUID, attempt: int) -> None:
-    """If the broker cannot be reached the row stays queued, and `reap` tells it later."""
+def _tell_broker(job_id: UUID, attempt: int) -> bool:
+    """False if the broker cannot be reached; the row stays queued then, and `reap` tells it later."""
     try:
         current_app.send_task(TASK, args=[str(job_id), attempt])
-    except (OSError, RedisError, BrokerError):
-        logger.exception("The broker cannot be reached; job %s waits until it can.", job_id)
+    except (OSError, RedisError, BrokerError) as error:
+        logger.error("The broker cannot be reached, so job %s waits until it can: %s", job_id, error)
+        return False
+    return True
 
 
 def group(job_id: UUID) -> str:
@@ -216,5 +232,5 @@ def _notify(job_id: UUID) -> None:
     layer = get_channel_layer()
     try:
         async_to_sync(layer.group_send)(group(job_id), {"type": "job.changed"})
-    except (OSError, RedisError):
-        logger.warning("The viewers of job %s could not be told.", job_id, exc_info=True)
+    except (OSError, RedisError) as error:
+        logger.warning("The viewers of job %s could not be told: %s", job_id, error)
