@@ -31,7 +31,8 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture(scope="session")
 def server(tmp_path_factory):
     """The product as `make serve` starts it, with the real mathematics."""
-    variables = {"DJANGO_SETTINGS_MODULE": "config.settings"}
+    # Patient with heartbeats: a machine busy with other tests is not a dead worker.
+    variables = {"DJANGO_SETTINGS_MODULE": "config.settings", "JOB_HEARTBEAT_TIMEOUT_S": "10"}
     installation = Installation("browser", tmp_path_factory.mktemp("browser"), variables)
     with contextlib.ExitStack() as closing:
         closing.callback(installation.stop)

@@ -73,7 +73,7 @@ def test_a_killed_server_is_said_and_the_page_recovers(visit):
     expect(page.locator("[data-connection]")).to_contain_text("the server is silent since", timeout=20_000)
     visitor.server.start_server()
     expect(page.locator("[data-connection]")).to_have_text("live", timeout=60_000)
-    expect(page.locator("[data-attempt]")).to_be_visible(timeout=30_000)
+    expect(page.locator("[data-attempt]")).to_be_visible(timeout=60_000)
     expect(page.locator("[data-attempt]")).to_contain_text("Attempt 2: taken up again after its worker died.")
     visitor.server.request("POST", f"/api/v1/jobs/{job}/cancel/")
     expect(page.locator("[data-state-text]")).to_have_text("cancelled", timeout=10_000)
