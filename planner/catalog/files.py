@@ -119,6 +119,13 @@ def _represent_list(dumper: _Dumper, value: list[Any]) -> yaml.Node:
     return dumper.represent_sequence("tag:yaml.org,2002:seq", value, flow_style=plain)
 
 
+def _represent_text(dumper: _Dumper, value: str) -> yaml.Node:
+    """Only double quotes keep the line breaks that Unicode has beside \\n: others fold them to a space."""
+    style = '"' if set(value) & set("\x85\u2028\u2029") else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+
+_Dumper.add_representer(str, _represent_text)
 # What the loader takes for a number is quoted where it is text.
 _Dumper.add_implicit_resolver(*_REAL)
 _Dumper.add_representer(list, _represent_list)

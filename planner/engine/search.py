@@ -110,7 +110,7 @@ def surface(deployment: Deployment, demand: Work, prefill_instances: ArrayLike) 
     rates = stage_rates(deployment.split(1.0, 0.0), demand)  # PD-P's rate for one instance
     remote = _remote(rates, demand)
     # An idle PD-P stage has an infinite rate for one instance, and keeps it for none.
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         local = np.where(demand.pd_p_s[:, np.newaxis] > 0, np.multiply.outer(rates[Stage.PD_P], n_p), np.inf)
     np.minimum(local, remote[:, np.newaxis], out=local)
     np.minimum(local, n_d * deployment.decode.instance_rps, out=local)

@@ -112,7 +112,8 @@ def rate(capacity: ArrayLike, work: ArrayLike) -> Array:
     """Requests a second at which `capacity` is used up by `work` a request; infinite where there is no work."""
     amount, each = np.broadcast_arrays(np.asarray(capacity, dtype=float), np.asarray(work, dtype=float))
     limit = np.full(each.shape, np.inf)
-    np.divide(amount, each, out=limit, where=each > 0)
+    with np.errstate(over="ignore"):  # so little work that its rate has no number is as good as none
+        np.divide(amount, each, out=limit, where=each > 0)
     return limit
 
 

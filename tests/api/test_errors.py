@@ -15,7 +15,7 @@ from tests.planner.documents import BASE, json_values, shipped, spoilt
 
 EVALUATE, WHATIF, JOBS = "/api/v1/evaluate/", "/api/v1/whatif/", "/api/v1/jobs/"
 JSON = "application/json"
-modest = settings(max_examples=120, deadline=None, derandomize=True)
+modest = settings(max_examples=60, deadline=None, derandomize=True)
 
 
 def post(body, address=EVALUATE, content_type=JSON):
@@ -190,7 +190,7 @@ def test_broken_text_is_refused_wherever_it_stands(text):
         errors(post(body))
 
 
-@settings(modest, max_examples=60)
+@settings(modest, max_examples=40)
 @given(spoilt(), st.sampled_from([EVALUATE, WHATIF]))
 def test_a_spoilt_document_is_answered_with_a_result_or_its_fields(document, address):
     answer = post(document, address)

@@ -12,7 +12,7 @@ from planner.scenario import SHIPPED, load, parse
 from tests.planner.documents import BASE, documents, shipped
 
 EVALUATE, WHATIF = "/api/v1/evaluate/", "/api/v1/whatif/"
-modest = settings(max_examples=20, deadline=None, derandomize=True)
+modest = settings(max_examples=12, deadline=None, derandomize=True)
 
 
 def post(body, address=EVALUATE):

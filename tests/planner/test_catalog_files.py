@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from planner import catalog
 from planner.catalog import files
 
-modest = settings(max_examples=150, deadline=None, derandomize=True)
+modest = settings(max_examples=100, deadline=None, derandomize=True)
 printable = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=12)
 numberlike = st.from_regex(r"[-+]?[0-9_.:]{1,4}([eE][-+]?[0-9]{1,2})?", fullmatch=True)
 plain = st.recursive(
@@ -41,6 +41,13 @@ def refusal(tmp_path, content):
 @given(plain)
 def test_whatever_is_written_as_yaml_is_read_back_as_it_was(value):
     assert files.parse(files.as_yaml(value)) == value
+
+
+@pytest.mark.parametrize(
+    "text", ["6e9", "1e5", "010", "\x85", "a\u2028b", "a\n\nb", " a ", "a: b", "#", "null", "no", "\ufeffa"]
+)
+def test_text_that_yaml_could_take_for_something_else_stays_what_it_is(text):
+    assert files.parse(files.as_yaml({text: text})) == {text: text}
 
 
 @modest

@@ -10,7 +10,7 @@ from planner.evaluation import evaluate
 from planner.scenario import SHIPPED, ScenarioError, load, parse
 from tests.planner.documents import BASE, documents, shipped
 
-modest = settings(max_examples=40, deadline=None, derandomize=True)
+modest = settings(max_examples=20, deadline=None, derandomize=True)
 
 
 def exported(tmp_path, text):

@@ -11,7 +11,7 @@ from planner.scenario import ScenarioError, load, parse
 from planner.scenario.errors import FieldError
 from tests.planner.documents import BASE, json_values, shipped, spoilt
 
-modest = settings(max_examples=250, deadline=None, derandomize=True)
+modest = settings(max_examples=150, deadline=None, derandomize=True)
 
 # path, value, what the message must say
 BAD = [
