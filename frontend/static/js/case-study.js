@@ -1,5 +1,5 @@
 // The case study page: joins controls, server, numbers and charts.
-import { post, signIn } from "./api.js";
+import { post, Refused, signIn } from "./api.js";
 import { readAddress, writeAddress } from "./address.js";
 import { mount } from "./charts/base.js";
 import { egressChart } from "./charts/egress.js";
@@ -27,10 +27,10 @@ const controls = new Controls(panel.querySelector("[data-controls]"), scenarios,
 const loop = new Loop(
   ({ scenario, state }) => post(whatifUrl, request(scenario, state)),
   show,
-  ({ errors = [] , message }, { scenario }) => {
+  (error, { scenario }) => {
     panel.toggleAttribute("data-stale", true);
-    const beside = errors.length ? errors : [{ field: null, message }];
-    controls.errors(Object.fromEntries(beside.map((error) => [controlOf(scenario, error.field), error.message])));
+    if (!(error instanceof Refused)) return reportError(error);
+    return controls.errors(Object.fromEntries(error.errors.map(({ field, message }) => [controlOf(scenario, field), message])));
   },
 );
 
