@@ -11,7 +11,7 @@ from planner.engine.deployment import Deployment
 from planner.engine.lengths import LengthDistribution
 
 SECTIONS = 16
-ROUNDS = 5  # 16⁻⁵ = 1e-6 of the whole range, and interpolation inside the last section
+ROUNDS = 6  # 16⁻⁶ = 6e-8 of the whole range, and interpolation inside the last section
 
 
 @dataclass(frozen=True, slots=True)
