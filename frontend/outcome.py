@@ -25,9 +25,10 @@ class Row:
     emphasis: bool = False
 
 
-def rows(result: Document) -> list[Row]:
-    """The table given against optimum."""
+def rows(result: Document, document: Document) -> list[Row]:
+    """The table given against optimum; `document` is the scenario as it was given."""
     given = result["given"]
+    documents = (document, result["scenario_document"])
 
     def row(label: str, unit: str, path: str, write: Callable[[float | None], str], formula: str, **more: Any) -> Row:
         before, after = _at(given, path), _at(result, path)
@@ -37,8 +38,8 @@ def rows(result: Document) -> list[Row]:
     return [
         row("Λ_max", "req/s", "lambda_max_rps", figures.rate, "min over the stages (eq. 6)", emphasis=True),
         Row("Bound by", "", words.bound_by(given["binding"]), words.bound_by(result["binding"]), "", "", "", ""),
-        _threshold(result),
-        _split(result),
+        _threshold(given, result, documents),
+        _split(given, result, documents),
         row("Θ_prfaas", "req/s", "theta_rps.prfaas", figures.rate, "eq. 3", stage="prfaas"),
         row("Θ_pd-p", "req/s", "theta_rps.pd_p", figures.rate, "eq. 4", stage="pd_p"),
         row("Θ_pd-d", "req/s", "theta_rps.pd_d", figures.rate, "eq. 5", stage="pd_d"),
@@ -56,23 +57,32 @@ def gain(result: Document) -> str:
     return figures.difference(result["lambda_max_rps"], result["given"]["lambda_max_rps"])
 
 
-def _threshold(result: Document) -> Row:
-    before, after = result["given"]["threshold_tokens"], result["threshold_tokens"]
-    kind = _found(result, "threshold_tokens") if after is not None else ""
-    change = figures.difference(after, before)
+def _threshold(given: Document, result: Document, documents: tuple[Document, Document]) -> Row:
+    before, after = given["threshold_tokens"], result["threshold_tokens"]
+    kinds = _kinds(documents, "routing.threshold_tokens") if after is not None else ("", "")
     formula = "Longer requests are prefilled remotely; found where the stages meet (eq. 7)"
-    return Row("Threshold t", "tokens", figures.tokens(before), figures.tokens(after), change, formula, "", kind)
+    change = figures.difference(after, before)
+    return Row("Threshold t", "tokens", figures.tokens(before), figures.tokens(after), change, formula, *kinds)
 
 
-def _split(result: Document) -> Row:
-    before, after = (_instances(document) for document in (result["given"], result))
-    kind = _found(result, "prefill_instances")
-    return Row("N_prfaas / N_p / N_d", "instances", before, after, "", "Instances by role (eq. 8)", "", kind)
+def _split(given: Document, result: Document, documents: tuple[Document, Document]) -> Row:
+    cluster = next(each["name"] for each in documents[0]["clusters"] if each["role"] == "pd")
+    kinds = _kinds(documents, f"clusters.{cluster}.prefill_instances")
+    formula = "Instances by role (eq. 8)"
+    return Row("N_prfaas / N_p / N_d", "instances", _instances(given), _instances(result), "", formula, *kinds)
 
 
-def _found(result: Document, field: str) -> str:
-    """What the search set is an estimate of this program; what it left alone keeps the input's own source."""
-    return "estimated" if any(path.endswith(field) for path in result["varied"]) else ""
+def _kinds(documents: tuple[Document, Document], path: str) -> tuple[str, str]:
+    given, found = documents
+    return _kind(given, path), _kind(found, path)
+
+
+def _kind(document: Document, path: str) -> str:
+    """The kind of evidence of a figure in a stored document: its own entry's, or that of the nearest part around it."""
+    entries = document.get("provenance") or {}
+    parts = path.split(".")
+    around = (entries.get(".".join(parts[:size])) for size in range(len(parts), 0, -1))
+    return next((str(entry["kind"]) for entry in around if entry), "user")
 
 
 def _instances(document: Document) -> str:

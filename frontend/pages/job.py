@@ -42,7 +42,7 @@ def results(found: Job) -> dict[str, Any]:
     if not found.result:
         return {}
     return {
-        "outcome": outcome.rows(found.result),
+        "outcome": outcome.rows(found.result, found.input["scenario"]),
         "gain": outcome.gain(found.result),
         "map": found.result.get("map"),
     }

@@ -40,9 +40,7 @@ def mark(kind: str, source: str = "") -> SafeString:
     if not kind:
         return SafeString("")
     title = f"{kind}: {source or words.PROVENANCE[kind]}"
-    return format_html(
-        '<abbr class="prov prov-{}" title="{}" data-kind="{}">{}</abbr>', kind, title, kind, kind[0].upper()
-    )
+    return format_html('<abbr class="prov prov-{}" title="{}" data-kind="{}">{}</abbr>', kind, title, kind, kind[0])
 
 
 @register.simple_tag

@@ -105,6 +105,11 @@ def test_the_result_stands_beside_what_was_given(client):
     assert 'id="job-map"' in page
 
 
+def test_what_the_search_found_is_marked_apart_from_what_was_published(client):
+    threshold = page_of(client, succeeded()).split('data-row="Threshold t"')[1].split("</tr>")[0]
+    assert threshold.index('data-kind="published"') < threshold.index('data-kind="estimated"')
+
+
 def test_the_websocket_address_follows_a_prefix(client, under_a_prefix):
     job = make()
     page = client.get(f"/jobs/{job.pk}/").content.decode()

@@ -6,7 +6,7 @@ function mark(kind) {
   element.className = `prov prov-${kind}`;
   element.title = `${kind}: the weakest kind of figure that this result rests on`;
   element.dataset.kind = kind;
-  element.textContent = kind[0].toUpperCase();
+  element.textContent = kind[0];
   return element;
 }
 

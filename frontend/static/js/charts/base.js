@@ -14,7 +14,7 @@ function axis(colours, more = {}) {
   const { title, ...rest } = more;
   return {
     gridcolor: colours.grid, linecolor: colours["rule"], tickcolor: colours["rule"], zeroline: false, showline: true,
-    ticks: "outside", ticklen: 4, automargin: true, title: { text: title, standoff: 8, font: { size: 12 } }, ...rest,
+    ticks: "outside", ticklen: 4, ticklabeloverflow: "allow", automargin: true, title: { text: title, standoff: 8, font: { size: 12 } }, ...rest,
   };
 }
 
@@ -24,7 +24,7 @@ function layout(colours, { xaxis, yaxis, ...rest }) {
     font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: colours.ink },
     paper_bgcolor: colours.surface,
     plot_bgcolor: colours.surface,
-    margin: { l: 48, r: 12, t: 30, b: 44 },
+    margin: { l: 48, r: 20, t: 30, b: 44 },
     hovermode: "closest",
     hoverlabel: { bgcolor: colours.surface, bordercolor: colours.rule, font: { color: colours.ink } },
     legend: { orientation: "h", x: 0, y: 1.01, xanchor: "left", yanchor: "bottom", font: { size: 12 } },

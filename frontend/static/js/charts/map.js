@@ -33,20 +33,20 @@ function heat(shown, colours, width) {
   return {
     data: [
       {
-        type: "heatmap", x: bandwidths, y: map.sigma, z: transposed(values(shown)), colorscale: "Cividis",
+        type: "heatmap", x: bandwidths, y: map.sigma, z: transposed(values(shown)), colorscale: [[0, colours["map-low"]], [1, colours["map-high"]]],
         customdata: transposed(split.map((row, b) => row.map((count, s) => [count, t[b][s]]))),
-        texttemplate: width >= ROOM_FOR_NUMBERS ? "%{z:.2f}" : "", textfont: { size: 11 }, xgap: 1, ygap: 1,
+        texttemplate: width >= ROOM_FOR_NUMBERS ? "%{z:.2f}" : "", textfont: { size: 11, color: colours["map-ink"] }, xgap: 1, ygap: 1,
         colorbar: { title: { text: "Λ<sub>max</sub>,<br>req/s" }, thickness: 12, outlinewidth: 0 },
         hovertemplate: "%{x:.3g} Gbps, σ %{y:.3f}<br>Λ_max %{z:.3f} req/s<br>N_p %{customdata[0]}, t %{customdata[1]}<extra></extra>",
       },
       {
         type: "scatter", mode: "markers", name: "as given", x: [given.x], y: [given.y0 + (given.y1 - given.y0) * 0.16], showlegend: true,
-        marker: { size: 7, color: colours.ink, line: { color: colours.surface, width: 1.5 } },
+        marker: { size: 7, color: colours["map-ink"], line: { color: colours["map-low"], width: 1 } },
         hovertemplate: `as given: ${given.x.toPrecision(3)} Gbps, σ ${seconds(given.y)}<extra></extra>`,
       },
     ],
     layout: {
-      shapes: [{ type: "rect", x0: given.x0, x1: given.x1, y0: given.y0, y1: given.y1, line: { color: colours.ink, width: 2.5 } }],
+      shapes: [{ type: "rect", x0: given.x0, x1: given.x1, y0: given.y0, y1: given.y1, line: { color: colours["map-ink"], width: 2.5 } }],
       xaxis: {
         title: "usable link bandwidth, Gbps (log)", type: "log", showgrid: false,
         tickvals: bandwidths.filter((_, at) => at % 2 === 0), ticktext: bandwidths.filter((_, at) => at % 2 === 0).map((value) => value.toPrecision(3)),
