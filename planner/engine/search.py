@@ -128,7 +128,24 @@ def best(problem: Problem) -> Optimum:
 
     Among equal Λ_max the lower mean unloaded TTFT wins, then the lower t.
     """
-    return fairest(best_by_split(problem.deployment, searched(problem), choices(problem), problem.form))
+    grid = searched(problem)
+    return fairest(best_by_split(problem.deployment, grid, promising(problem, grid), problem.form))
+
+
+def promising(problem: Problem, grid: Searched) -> Array:
+    """The N_p that may hold the optimum: the others cannot reach what the grid has already shown.
+
+    In exact form Λ_remote rises with t and Λ_local falls, so that between two thresholds of the grid Λ_max is at most
+    the remote rate of the upper one and the local rate of the lower one. The paper form promises no such thing.
+    """
+    n_p = choices(problem)
+    if problem.form is not Form.EXACT or grid.thresholds.size == 1:
+        return n_p
+    demand = grid.demand
+    shifted = replace(demand, prfaas_s=demand.prfaas_s[1:], link_bits=demand.link_bits[1:], pd_p_s=demand.pd_p_s[:-1])
+    reached = surface(problem.deployment, demand, n_p).max()
+    kept: Array = n_p[surface(problem.deployment, shifted, n_p).max(axis=0) >= reached * (1 - EQUAL)]
+    return kept
 
 
 def choices(problem: Problem) -> Array:

@@ -37,7 +37,7 @@ def test_the_case_study_has_the_published_mean_share_and_lengths():
     assert float(mean_below(LENGTHS, 19400)) == pytest.approx(10224, abs=1)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(log_normals, st.floats(0.02, 0.98))
 def test_closed_forms_agree_with_adaptive_quadrature(dist, q):
     t = float(dist.quantile(q))
@@ -83,7 +83,6 @@ def test_doubling_the_panels_changes_nothing_in_the_sixth_digit(monkeypatch):
     assert fine == pytest.approx(coarse, rel=1e-10)
 
 
-@settings(deadline=None)
 @given(log_normals, st.lists(st.floats(1, 1e7), min_size=1, max_size=20))
 def test_both_sides_of_any_threshold_add_up_to_the_whole(dist, thresholds):
     below, above = dist.partial_expectations([np.sqrt], thresholds)

@@ -77,7 +77,7 @@ fleets = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(fleets, st.sampled_from(list(Form)))
 def test_no_point_tried_one_by_one_carries_more_than_the_optimum(fleet, form):
     found = best(Problem(fleet, form, free_threshold=True, free_split=True))
@@ -91,7 +91,7 @@ def test_no_point_tried_one_by_one_carries_more_than_the_optimum(fleet, form):
             assert at.lambda_max_rps <= found.lambda_max_rps * (1 + 1e-9)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(fleets, st.integers(0, 3), st.floats(1, 5))
 def test_more_machines_or_bandwidth_never_carry_less(fleet, more, factor):
     less = best(Problem(fleet, Form.EXACT, True, True)).lambda_max_rps

@@ -154,7 +154,7 @@ deployments = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(deployments, st.sampled_from(list(Form)))
 def test_every_stage_is_within_its_capacity_at_lambda_max_and_one_is_full(deployment, form):
     at = evaluate(deployment, form)
@@ -164,7 +164,7 @@ def test_every_stage_is_within_its_capacity_at_lambda_max_and_one_is_full(deploy
     assert at.ttft.p50 <= at.ttft.p90 <= at.ttft.p99
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(deployments)
 def test_the_exact_form_is_mean_work_over_the_requests_themselves(deployment):
     drawn = deployment.lengths.quantile((np.arange(20_000) + 0.5) / 20_000)
@@ -175,7 +175,7 @@ def test_the_exact_form_is_mean_work_over_the_requests_themselves(deployment):
     assert float(demand.link_bits) == pytest.approx(8 * np.where(over, S_KV(drawn), 0).mean(), rel=2e-3, abs=2e6)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @example(threshold=101391.0, samples=[100.0, 101.0, 102.0, 101391.0])
 @given(st.floats(1, 2e5), st.lists(st.floats(100, 2e5), min_size=1, max_size=30))
 def test_ttft_percentiles_are_those_of_the_requests_prefill_times(threshold, samples):
