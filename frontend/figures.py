@@ -24,6 +24,11 @@ def gbps(value: float | None) -> str:
     return NONE if value is None else f"{value / 1e9:.2f}"
 
 
+def gbps_of_three_digits(value: float) -> str:
+    """From bit/s, as exact as published rates are."""
+    return f"{float(f'{value / 1e9:.3g}'):,g}"
+
+
 def percent(value: float | None) -> str:
     """From a fraction."""
     return NONE if value is None else f"{value * 100:.1f}"

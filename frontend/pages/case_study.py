@@ -8,8 +8,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from frontend import comparison, words
-from planner import catalog, scenario
+from frontend import comparison, figures, words
+from planner import bandwidth, catalog, scenario
 from planner.models import Job
 
 RECENT = 5
@@ -26,6 +26,7 @@ def case_study(request: HttpRequest) -> HttpResponse:
         "stages": words.STAGES,
         "source": catalog.published()["source"],
         "inputs": inputs(),
+        "bandwidth": bandwidth_table(),
         "whatif": {"baseline": baselines(), "scenarios": [choices(name) for name in scenario.SHIPPED]},
         "recent": Job.objects.defer("input", "result")[:RECENT],
     }
@@ -65,18 +66,48 @@ def choices(name: str) -> dict[str, Any]:
 
 
 INPUTS = (
-    ("Threshold t, split N_prfaas / N_p / N_d", "routing.threshold_tokens"),
+    ("Threshold t = {routing[threshold_tokens]:,} tokens", "routing.threshold_tokens"),
+    ("Instances of PrfaaS: {clusters[0][instances]}", "clusters.prfaas.instances"),
+    (
+        "Split of PD: {clusters[1][prefill_instances]} prefill, {clusters[1][decode_instances]} decode",
+        "clusters.pd.prefill_instances",
+    ),
     ("S_kv(l), state that a request of length l leaves", "model.s_kv.bytes"),
     ("T_prefill(l) on 8 × H200 (PrfaaS)", "model.profiles.h200x8.seconds"),
     ("T_prefill(l) on 8 × H20 (PD-P)", "model.profiles.h20x8.seconds"),
-    ("Input lengths: log-normal μ 9.90, σ 1.00 on [128, 128K] tokens", "traffic.input_tokens.mu"),
-    ("Output length: 1,024 tokens", "traffic.output_tokens"),
-    ("Decode: BS_max 20 requests, T_decode 25 ms a step", "decode.step_s"),
-    ("Link: 100 Gbps", "links.wan.bandwidth_bps"),
+    (
+        "Input lengths: log-normal, μ {traffic[input_tokens][mu]}, σ {traffic[input_tokens][sigma]}, "
+        "on [{traffic[input_tokens][min]:,}, {traffic[input_tokens][max]:,}] tokens",
+        "traffic.input_tokens.mu",
+    ),
+    ("Output length: {traffic[output_tokens]:,} tokens", "traffic.output_tokens"),
+    ("Decode: BS_max {decode[max_batch]} requests, T_decode {decode[step_s]} s a step", "decode.step_s"),
+    ("Link: {links[0][bandwidth_bps]:.3g} bit/s", "links.wan.bandwidth_bps"),
 )
 
 
 def inputs() -> list[dict[str, str]]:
     """Each figure that the case study rests on, with kind and source."""
     rested_on = scenario.load(scenario.SHIPPED[0])
-    return [{"label": label, **rested_on.provenance(path)} for label, path in INPUTS]
+    document = rested_on.document()
+    return [{"label": label.format(**document), **rested_on.provenance(path)} for label, path in INPUTS]
+
+
+def bandwidth_table() -> dict[str, Any]:
+    """Egress of large clusters by published model, as text."""
+    rows = [
+        {
+            "title": demand.title,
+            "attention": demand.attention,
+            "cells": [
+                {
+                    "egress": figures.gbps_of_three_digits(egress),
+                    "formula": f"Φ_kv {rate / 1e9:.2f} Gbps an instance (eq. 2)",
+                }
+                for egress, rate in zip(demand.egress_bps, demand.kv_rate_bps, strict=True)
+            ],
+        }
+        for demand in bandwidth.demands()
+    ]
+    fleets = [f"{gpus:,} GPUs at {tokens // 1024}K" for gpus, tokens in bandwidth.FLEETS]
+    return {"rows": rows, "fleets": fleets, "source": catalog.published()["kv_throughput"]["source"]}

@@ -118,3 +118,16 @@ def test_a_wrong_password_is_said_and_the_name_is_kept(client):
     page = client.post("/login/", {"username": "planner", "password": "wrong"}).content.decode()
     assert 'role="alert"' in page
     assert 'value="planner"' in page
+
+
+def test_large_clusters_egress_stands_with_its_model(page):
+    table = page.split('data-table="bandwidth"')[1].split("</table>")[0]
+    cells = re.findall(r"<td.*?</td>", table.split("Ring-2.5-1T")[1].split("</tr>")[0], re.S)
+    assert [re.sub(r"<abbr.*?</abbr>|<.*?>", "", cell) for cell in cells] == [
+        "Lightning:MLA 7:1", "166", "93.4", "1,820",
+    ]  # fmt: skip
+
+
+def test_the_inputs_are_those_of_the_scenario(page):
+    assert "log-normal, μ 9.9, σ 1.0, on [128, 131,072] tokens" in page
+    assert "BS_max 20 requests" in re.sub(r"<.*?>", "", page).replace("BSmax", "BS_max")
