@@ -47,10 +47,30 @@ def test_the_slider_moves_numbers_and_charts(visitor):
     for chart in CHARTS:
         expect(page.locator(f'[data-chart="{chart}"] [data-caption]')).not_to_be_empty()
         assert paths(page, chart) != before[chart], chart
-    page.get_by_label("Split").press("ArrowRight")
+    page.get_by_role("slider", name="Split").press("ArrowRight")
     expect(page.locator("[data-split]")).to_have_text("4 / 4")
     page.get_by_role("button", name="Reset").click()
     expect(page.locator("#lambda-max")).to_have_text("3.122")
+
+
+def test_a_point_that_was_moved_is_where_a_redraw_puts_it(visitor):
+    page = visitor.open()
+    visitor.whatif_ms()
+    points = page.locator('[data-chart="egress"] .point')
+    page.locator('[data-chart="egress"]').scroll_into_view_if_needed()
+    points.first.wait_for()
+    first = points.last.get_attribute("transform")
+    page.get_by_label("Threshold t, log scale").fill("500")
+    expect(points.last).not_to_have_attribute("transform", first)
+    moved = points.last.get_attribute("transform")
+    page.get_by_role("button", name="Dark").click()  # draws everything again
+    redrawn = points.last.get_attribute("transform")
+    for ours, theirs in zip(numbers(moved), numbers(redrawn), strict=True):
+        assert ours == pytest.approx(theirs, abs=0.01)
+
+
+def numbers(text):
+    return [float(number) for number in re.findall(r"-?[\d.]+", text)]
 
 
 def test_a_move_is_answered_soon(visitor, record_property):

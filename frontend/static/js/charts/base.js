@@ -1,4 +1,5 @@
 // One configuration for every chart, and its life: draw, redraw in another theme, save, and the table behind it.
+import { moveDots } from "./dots.js";
 import { fill, toCsv } from "./table.js";
 import { palette } from "./style.js";
 
@@ -7,6 +8,7 @@ const CONFIG = {
   displaylogo: false,
   modeBarButtonsToRemove: ["toImage", "select2d", "lasso2d", "autoScale2d"],
 };
+const SETTLE_AFTER_MS = 200;
 const AT_ONCE = { mode: "immediate", transition: { duration: 0 }, frame: { duration: 0, redraw: false } };
 const EXPORT = { width: 960, height: 540, scale: 2 };
 
@@ -52,6 +54,7 @@ class Chart {
     this.plot = element.querySelector("[data-plot]");
     this.details = element.querySelector("[data-table]");
     this.inView = false;
+    this.unsettled = new Set();
     this.width = this.plot.clientWidth;
     this.details.addEventListener("toggle", () => this.fillTable());
     document.addEventListener("themechange", () => this.draw());
@@ -93,15 +96,29 @@ class Chart {
   // A full redraw costs tens of milliseconds, moving curves within the same frame a few: so charts keep their axes
   // still while a slider moves, and whatever is the same as before is left alone.
   put(traces, frame) {
-    const drawn = { frame: JSON.stringify(frame), traces: traces.map((trace) => JSON.stringify(trace)) };
+    const drawn = { frame: JSON.stringify(frame), keys: traces.map((trace) => JSON.stringify(trace)), traces };
     const before = this.drawn;
     this.drawn = drawn;
     if (before?.frame !== drawn.frame || before.traces.length !== traces.length) {
+      this.unsettled.clear();
       return Plotly.react(this.plot, traces, frame, CONFIG);
     }
-    const moved = traces.map((_, at) => at).filter((at) => before.traces[at] !== drawn.traces[at]);
+    const moved = traces.map((_, at) => at).filter((at) => before.keys[at] !== drawn.keys[at]);
+    for (const at of moved) this.unsettled.add(at);
     if (!moved.length) return undefined;
-    return Plotly.animate(this.plot, { data: moved.map((at) => traces[at]), traces: moved }, AT_ONCE);
+    clearTimeout(this.settling);
+    if (!moveDots(this.plot, traces, moved)) return this.settle();
+    this.settling = setTimeout(() => this.settle(), SETTLE_AFTER_MS);
+    return undefined;
+  }
+
+  // Tells Plotly what has moved since it drew.
+  settle() {
+    clearTimeout(this.settling);
+    const moved = [...this.unsettled];
+    this.unsettled.clear();
+    if (!moved.length) return undefined;
+    return Plotly.animate(this.plot, { data: moved.map((at) => this.drawn.traces[at]), traces: moved }, AT_ONCE);
   }
 
   fillTable() {
@@ -112,7 +129,7 @@ class Chart {
   async save(kind) {
     if (!kind || !this.data || this.reason) return;
     if (kind === "csv") return save(toCsv(this.chart.table(this.data)), `${this.name}.csv`);
-    if (this.stale || !this.plot.data) await this.draw();
+    await (this.stale || !this.plot.data ? this.draw() : this.settle());
     return Plotly.downloadImage(this.plot, { ...EXPORT, format: kind, filename: this.name });
   }
 }
