@@ -5,10 +5,10 @@ import { best, ceiling, chosen, labels, line, published, STAGES } from "./style.
 const curve = (sweep, stage) => sweep[`${stage}_lambda_rps`];
 const drawn = (sweep) => Object.keys(STAGES).filter((stage) => curve(sweep, stage));
 
-function peak(sweep) {
-  const top = Math.max(...sweep.lambda_max_rps);
-  const at = sweep.lambda_max_rps.indexOf(top);
-  return { threshold: sweep.threshold_tokens[at], lambda: top };
+// The best t of this split as the search's grid has it: far finer than the curve drawn here.
+function peak({ result, split_sweep: splits }) {
+  const at = splits.prefill_instances.indexOf(result.instances.prefill);
+  return { threshold: splits.best_threshold_tokens[at], lambda: splits.best_lambda_max_rps[at] };
 }
 
 // Where a curve is inside the picture: at the right end for the one that falls, at the left for the others.
@@ -28,13 +28,13 @@ export const lambdaThreshold = {
       : "This deployment has no PrfaaS cluster, so there is no threshold.",
 
   caption({ answer }) {
-    const found = peak(answer.threshold_sweep);
+    const found = peak(answer);
     return `At this split the best t is about ${tokens(found.threshold)} tokens: ${rate(found.lambda)} req/s.`;
   },
 
   figure({ answer, scenario }, colours) {
     const { result, threshold_sweep: sweep, split_sweep: splits } = answer;
-    const found = peak(sweep);
+    const found = peak(answer);
     const from = Math.min(1024, Math.max(result.threshold_tokens, sweep.threshold_tokens[0]));
     // The best of any split, so that the axis stays while the split moves.
     const top = ceiling(1.6 * Math.max(...splits.best_lambda_max_rps, 0.1));
