@@ -49,7 +49,7 @@ def test_the_slider_moves_numbers_and_charts(visitor):
         assert paths(page, chart) != before[chart], chart
     page.get_by_role("slider", name="Split").press("ArrowRight")
     expect(page.locator("[data-split]")).to_have_text("4 / 4")
-    page.get_by_role("button", name="Reset").click()
+    page.get_by_role("button", name="Reset", exact=True).click()
     expect(page.locator("#lambda-max")).to_have_text("3.122")
 
 
