@@ -7,6 +7,8 @@ from typing import Any
 from celery import Celery, signals
 from celery.worker import WorkController
 
+from planner import process
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 READY_WITHIN_S = 20
@@ -17,6 +19,12 @@ app = Celery("planner")
 app.set_default()
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["planner"])
+
+
+@signals.worker_init.connect  # type: ignore[untyped-decorator]
+def make_ready(**_: Any) -> None:
+    """The first job, too, finds NumPy and SciPy loaded, and the start of the worker does not wait for them."""
+    threading.Thread(target=process.make_ready, daemon=True).start()
 
 
 @signals.worker_shutting_down.connect  # type: ignore[untyped-decorator]

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import DatabaseError, close_old_connections
 
 from config.celery import EmbeddedWorker
-from planner import jobs, process
+from planner import jobs
 
 logger = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ class Background:
 
     async def start(self) -> None:
         if self._worker is not None:
-            await asyncio.to_thread(_start, self._worker)
+            await asyncio.to_thread(self._worker.start)
         await sync_to_async(jobs.recover)()
         self._reaper = asyncio.create_task(_reap_forever())
 
@@ -39,11 +39,6 @@ class Background:
                 await self._reaper
         if self._worker is not None:
             await asyncio.to_thread(self._worker.stop)
-
-
-def _start(worker: EmbeddedWorker) -> None:
-    process.start()
-    worker.start()
 
 
 async def _reap_forever() -> None:

@@ -94,8 +94,26 @@ def run(function: Function, argument: Any, *, on_progress: Report, should_stop: 
                     raise ChildFailed(message)
 
 
-def start() -> None:
-    """Start the fork server, so that the first job does not wait for NumPy and SciPy to load."""
+def make_ready() -> None:
+    """Returns when a child starts in no time: the fork server is there, with NumPy and SciPy loaded.
+
+    That takes seconds on a busy machine, in which a job that is claimed already would give no sign of life.
+    """
+    with contextlib.suppress(ChildDied):  # the job's own child will say so again
+        run(_nothing, None, on_progress=_ignored, should_stop=_never)
+
+
+def _nothing(argument: Any, report: Report) -> None: ...
+
+
+def _ignored(done: int, total: int, message: str) -> None: ...
+
+
+def _never() -> bool:
+    return False
+
+
+def _start_fork_server() -> None:
     with _children, _environment():
         forkserver.set_forkserver_preload(PRELOADED)
         forkserver.ensure_running()
@@ -125,7 +143,7 @@ def _environment() -> Iterator[None]:
 @contextlib.contextmanager
 def _alive(child: ForkServerProcess, theirs: Connection) -> Iterator[None]:
     """The child lives inside this block, and not a moment longer."""
-    start()
+    _start_fork_server()
     # Only the child holds this end then, so that its death is an end of file at ours.
     with _children, theirs:
         try:

@@ -41,6 +41,7 @@ def run_job(job_id: str, attempt: int) -> None:
     if jobs.stopping.is_set():
         time.sleep(process.TICK_S)  # the consumer is about to close; do not spin until it has
         raise Reject("this worker is going down", requeue=True)
+    process.make_ready()
     if claim := jobs.Claim.take(UUID(job_id), attempt):
         _work(claim)
 

@@ -18,7 +18,7 @@ import websockets.sync.client
 
 ROOT = Path(__file__).resolve().parents[2]
 PASSWORD = "a password for the tests"
-HEARTBEAT_TIMEOUT_S = 3
+HEARTBEAT_TIMEOUT_S = 5
 INPUT = {"scenario": "case-study-prfaas-pd"}
 
 
