@@ -15,7 +15,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from multiprocessing import connection, forkserver
+from multiprocessing import connection, forkserver, resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
@@ -114,6 +114,8 @@ def _never() -> bool:
 
 
 def _start_fork_server() -> None:
+    # First, because the start of the tracker would unblock the signal that the fork server is to inherit as blocked.
+    resource_tracker.ensure_running()
     with _children, _environment():
         forkserver.set_forkserver_preload(PRELOADED)
         forkserver.ensure_running()
@@ -121,7 +123,8 @@ def _start_fork_server() -> None:
 
 @contextlib.contextmanager
 def _environment() -> Iterator[None]:
-    """What the fork server inherits: where our packages are (Python 3.13 forgets to say), one thread of arithmetic."""
+    """What the fork server and its children inherit: where our packages are (Python 3.13 forgets to say), one thread
+    of arithmetic, deafness to Ctrl-C."""
     root = str(Path(__file__).resolve().parent.parent)
     wanted = {
         "PYTHONPATH": os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")])),
@@ -130,9 +133,12 @@ def _environment() -> Iterator[None]:
     }
     before = {name: os.environ.get(name) for name in wanted}
     os.environ.update(wanted)
+    # Ctrl-C reaches the whole group of processes; the parent decides what it means.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         for name, value in before.items():
             if value is None:
                 del os.environ[name]
@@ -179,8 +185,6 @@ def _manner_of_death(exitcode: int | None) -> str:
 
 
 def _child(function: Function, argument: Any, answers: Connection) -> None:
-    # Ctrl-C reaches the whole group of processes; the parent decides what it means.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.nice(NICENESS)
     threading.Thread(target=_die_with_parent, daemon=True).start()
     try:

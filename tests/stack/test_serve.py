@@ -55,6 +55,15 @@ def test_ctrl_c_ends_everything_at_once(installation):
     assert "Traceback" not in installation.log("server.log").split("Ctrl-C ends it.")[1]
 
 
+def test_ctrl_c_at_the_first_moment_is_as_quiet(installation):
+    """The fork server still loads NumPy and SciPy then."""
+    installation.start()
+    for process in installation.processes():
+        process.send_signal(signal.SIGINT)
+    assert installation.server.wait(10) == 0
+    assert "Traceback" not in installation.log("server.log")
+
+
 def test_a_taken_port_is_said_plainly_and_nothing_else_happens(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = str(other.getsockname()[1])
