@@ -10,10 +10,11 @@ from planner.engine import search
 from planner.engine.curves import Array
 from planner.engine.deployment import Deployment
 from planner.engine.lengths import LengthDistribution
-from planner.engine.throughput import Form, Stage, egress, lambda_max, stage_rates, work
+from planner.engine.throughput import Form, Stage, Work, egress, lambda_max, stage_rates, work
 
 THRESHOLDS = 241
 """Points of a curve over t: more than a chart has pixels to show apart."""
+REFINED = 1001
 BINS = 60
 
 
@@ -48,17 +49,39 @@ def thresholds(deployment: Deployment, form: Form) -> ThresholdSweep:
 
 
 def splits(deployment: Deployment, form: Form) -> SplitSweep:
-    """Over every split of the PD cluster. The best t is read off the search's grid, without its last digits."""
+    """Over every split of the PD cluster; the best t is interpolated on a grid, and evaluated there."""
     n_p = search.splits(deployment)
+    n_d = deployment.pd.prefill_instances + deployment.pd.decode_instances - n_p
     given = work(deployment, np.array([deployment.threshold_tokens]), form)
     at_t = search.surface(deployment, given, n_p)[0]
-    n_d = deployment.pd.prefill_instances + deployment.pd.decode_instances - n_p
     if deployment.prfaas is None:
         return SplitSweep(n_p, n_d, at_t, None, None)
-    grid = search.threshold_grid(deployment.lengths)
-    values = search.surface(deployment, work(deployment, grid, form), n_p)
-    top = values.argmax(axis=0)
-    return SplitSweep(n_p, n_d, at_t, values[top, np.arange(n_p.size)], grid[top])
+    grid = search.threshold_grid(deployment.lengths, REFINED)
+    demand = work(deployment, grid, form)
+    values = search.surface(deployment, demand, n_p)
+    top, every = values.argmax(axis=0), np.arange(n_p.size)
+    t = _crossings(deployment, grid, demand, n_p)
+    most = search.surface(deployment, work(deployment, t, form), n_p)[every, every]
+    better = most > values[top, every]
+    return SplitSweep(n_p, n_d, at_t, np.where(better, most, values[top, every]), np.where(better, t, grid[top]))
+
+
+def _crossings(deployment: Deployment, grid: Array, demand: Work, n_p: Array) -> Array:
+    """For each split, about the t at which the remote and the local side saturate together; 0 where they do not.
+
+    Between two thresholds, what a request costs either side in seconds is nearly straight in ln t.
+    """
+    rates = stage_rates(deployment, demand)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        remote = (1.0 / np.minimum(rates[Stage.PRFAAS], rates[Stage.LINK]))[1:, np.newaxis]
+        gap = remote - demand.pd_p_s[1:, np.newaxis] / n_p
+    crosses = (gap[:-1] > 0) & (gap[1:] <= 0) & np.isfinite(gap[:-1]) & np.isfinite(gap[1:])
+    at, every = crosses.argmax(axis=0), np.arange(n_p.size)
+    found = crosses[at, every]
+    before, after = np.where(found, gap[at, every], 0.0), np.where(found, gap[at + 1, every], -1.0)
+    share = before / (before - after)
+    ln_t = np.log(grid[1:])  # the first threshold is 0
+    return np.where(found, np.exp(ln_t[at] + share * (ln_t[at + 1] - ln_t[at])), 0.0)
 
 
 def histogram(lengths: LengthDistribution) -> tuple[Array, Array]:
