@@ -12,7 +12,7 @@ from planner.engine.deployment import Deployment
 from planner.engine.lengths import LengthDistribution
 from planner.engine.throughput import Form, Stage, Work, egress, lambda_max, stage_rates, work
 
-THRESHOLDS = 241
+THRESHOLDS = 161
 """Points of a curve over t: more than a chart has pixels to show apart."""
 REFINED = 1001
 BINS = 60
