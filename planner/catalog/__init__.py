@@ -15,14 +15,15 @@ HERE = Path(__file__).parent
 class NotInCatalogue(LookupError):
     """No such entry; `known` has the names there are."""
 
-    def __init__(self, kind: str, name: str, known: list[str]) -> None:
+    def __init__(self, kind: str, name: str, known: tuple[str, ...]) -> None:
         super().__init__(f"no {kind} of that name; known: {', '.join(known)}")
         self.known = known
 
 
-def names(kind: str) -> list[str]:
+@cache
+def names(kind: str) -> tuple[str, ...]:
     """The names of one kind: `scenarios`, `models`, `hardware` or `traffic`."""
-    return sorted(path.stem for path in (HERE / kind).glob("*.yaml"))
+    return tuple(sorted(path.stem for path in (HERE / kind).glob("*.yaml")))
 
 
 def entry(kind: str, name: str) -> dict[str, Any]:
