@@ -28,7 +28,7 @@ def pytest_collection_modifyitems(items):
                 item.add_marker(pytest.mark.skip(reason=f"no Chromium at {CHROMIUM}"))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def server(tmp_path_factory):
     """The product as `make serve` starts it, with the real mathematics."""
     # Patient with heartbeats: a machine busy with other tests is not a dead worker.
@@ -39,7 +39,8 @@ def server(tmp_path_factory):
         yield installation.start()
 
 
-@pytest.fixture(scope="session")
+# Playwright keeps an event loop in this thread, in which no asynchronous test could run: it ends with this package.
+@pytest.fixture(scope="package")
 def chromium():
     from playwright.sync_api import sync_playwright
 
