@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,19 +36,28 @@ def read_request(data: Any, query: Mapping[str, str], options: tuple[str, ...] =
     if not isinstance(data, Mapping):
         raise refuse(None, None, "the body must be a JSON object: a scenario document, or {scenario, form, set}")
     envelope = data if "scenario" in data else {"scenario": data}
+    form: Any = envelope.get("form", query.get("form", Form.EXACT.value))
+    found = list(_envelope_mistakes(envelope, form, (*ENVELOPE, *options)))
+    try:
+        asked = _scenario(envelope["scenario"], envelope.get("set", {}))
+    except ScenarioError as problem:
+        raise ScenarioError([*found, *problem.errors]) from problem
+    if found:
+        raise ScenarioError(found)
+    return ScenarioRequest(asked, str(form))
+
+
+def _envelope_mistakes(envelope: Mapping[Any, Any], form: Any, allowed: tuple[str, ...]) -> Iterator[FieldError]:
     for field in envelope:
-        if field not in (*ENVELOPE, *options):
-            raise refuse(field, envelope[field], f"is not a field here; allowed: {', '.join((*ENVELOPE, *options))}")
-    form = envelope.get("form", query.get("form", Form.EXACT.value))
+        if field not in allowed:
+            yield FieldError(field, envelope[field], f"is not a field here; allowed: {', '.join(allowed)}")
     if form not in [known.value for known in Form]:
-        raise refuse("form", form, f"must be one of {', '.join(Form)}")
-    overrides = envelope.get("set", {})
+        yield FieldError("form", form, f"must be one of {', '.join(Form)}")
+
+
+def _scenario(given: Any, overrides: Any) -> Scenario:
     if not isinstance(overrides, Mapping):
         raise refuse("set", overrides, "must be an object of PATH to value")
-    return ScenarioRequest(_scenario(envelope["scenario"], overrides), form)
-
-
-def _scenario(given: Any, overrides: Mapping[str, Any]) -> Scenario:
     if isinstance(given, str):
         return scenario.parse(catalogued(given), overrides)
     if isinstance(given, Mapping):

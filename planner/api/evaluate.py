@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
@@ -96,6 +96,11 @@ class ErrorsSerializer(serializers.Serializer[Any]):
     errors = ErrorSerializer(many=True)  # type: ignore[assignment] # a field of that name, never bound to data
 
 
+EXAMPLE = OpenApiExample(
+    "The case study with another threshold",
+    value={"scenario": "case-study-prfaas-pd", "form": "exact", "set": {"routing.threshold_tokens": 25000}},
+    request_only=True,
+)
 FORM = OpenApiParameter("form", enum=[form.value for form in Form], description="The same as `form` in the body.")
 
 
@@ -111,6 +116,7 @@ class EvaluateView(Computed):
     @extend_schema(
         summary="Evaluate a scenario",
         parameters=[FORM],
+        examples=[EXAMPLE],
         request=ScenarioRequestSerializer,
         responses={200: ResultSerializer, 400: ErrorsSerializer},
     )
@@ -125,6 +131,7 @@ class WhatIfView(Computed):
     @extend_schema(
         summary="Evaluate a scenario and its surroundings",
         parameters=[FORM],
+        examples=[EXAMPLE],
         request=ScenarioRequestSerializer,
         responses={200: WhatIfSerializer, 400: ErrorsSerializer},
     )

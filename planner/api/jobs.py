@@ -12,6 +12,7 @@ from rest_framework.response import Response
 
 from planner import jobs
 from planner.api.documents import read_request
+from planner.api.evaluate import EXAMPLE
 from planner.models import Job
 
 
@@ -82,6 +83,7 @@ class JobViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, viewsets.Gene
             201: OpenApiResponse(JobSerializer, description="Accepted; the header Location says where to follow it."),
             400: OpenApiResponse(OpenApiTypes.OBJECT, description="What is wrong, field by field; nothing is stored."),
         },
+        examples=[EXAMPLE],
         parameters=[OpenApiParameter("form", str, enum=["exact", "paper"], description="Instead of form in the body.")],
     )
     def create(self, request: Request) -> Response:

@@ -1,11 +1,12 @@
 """Addresses under /api/v1/."""
 
-from django.urls import URLPattern, URLResolver, path
+from django.urls import URLPattern, URLResolver, path, re_path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 from rest_framework.routers import SimpleRouter
 
 from planner.api.evaluate import EvaluateView, WhatIfView
 from planner.api.jobs import JobViewSet
+from planner.api.unknown import NoSuchAddress
 
 router = SimpleRouter()
 router.register("jobs", JobViewSet, basename="job")
@@ -16,4 +17,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("schema/", SpectacularAPIView.as_view(), name="schema"),
     path("docs/", SpectacularSwaggerSplitView.as_view(url_name="schema"), name="api-docs"),
     *router.urls,
+    # Only with a slash at the end: without one Django redirects to the address that has it.
+    re_path(r"^(?:.*/)?$", NoSuchAddress.as_view()),
 ]

@@ -106,7 +106,8 @@ def read(path: Path) -> dict[str, Any]:
     except Unreadable as problem:
         raise Unreadable(f"{path}: {problem}") from problem
     if not isinstance(document, dict):
-        raise Unreadable(f"{path}: must be a table of fields, is {type(document).__name__}")
+        found = "empty" if document is None else type(document).__name__
+        raise Unreadable(f"{path}: must be a table of fields, is {found}")
     return document
 
 

@@ -35,6 +35,9 @@ class LengthDistribution(Protocol):
     def quantile(self, probability: ArrayLike) -> Array:
         """The length that a share `probability` in [0, 1] of requests does not exceed."""
 
+    def thresholds(self, count: int) -> Array:
+        """At most `count` thresholds worth trying, rising; at the last one no request is longer."""
+
     def partial_means(self, thresholds: ArrayLike) -> tuple[Array, Array]:
         """E[L; L <= t] and E[L; L > t], in tokens: their sum is the mean."""
 
@@ -126,6 +129,10 @@ class TruncatedLogNormal:
         length: Array = np.exp(self.mu + self.sigma * np.clip(z, low, high))
         return length
 
+    def thresholds(self, count: int) -> Array:
+        """In equal ratios over the range."""
+        return equal_ratios(self.shortest, self.longest, count)
+
     def partial_means(self, thresholds: ArrayLike) -> tuple[Array, Array]:
         """E[L; L <= t] and E[L; L > t], in closed form: the mean's weight shifts the score by sigma."""
         scale = np.exp(self.mu + self.sigma**2 / 2) / self.mass
@@ -204,6 +211,14 @@ class Empirical:
         chosen: Array = self.samples[np.clip(rank - 1, 0, self.samples.size - 1)]
         return chosen
 
+    def thresholds(self, count: int) -> Array:
+        """Every length that occurs, since none between two of them divides the requests otherwise; where there are
+        more than `count`, as many of equal rank."""
+        lengths = np.unique(self.samples)
+        ranks = np.linspace(0, lengths.size - 1, min(count, lengths.size)).round().astype(int)
+        chosen: Array = lengths[ranks]
+        return chosen
+
     def partial_means(self, thresholds: ArrayLike) -> tuple[Array, Array]:
         """E[L; L <= t] and E[L; L > t], from sums kept since construction: O(log n) a threshold."""
         index = self._count_up_to(thresholds)
@@ -215,6 +230,11 @@ class Empirical:
         """See `LengthDistribution`. Exact sums over the samples; `kinks` do not matter."""
         values = np.stack([f(self.samples) for f in quantities]) / self.samples.size
         return running_sums(values, self._count_up_to(thresholds))
+
+
+def equal_ratios(lowest: float, highest: float, count: int) -> Array:
+    """`count` lengths in equal ratios from lowest to highest, never beyond either by rounding."""
+    return np.clip(np.geomspace(lowest, highest, count), lowest, highest)
 
 
 def running_sums(parts: Array, index: NDArray[np.intp]) -> tuple[Array, Array]:

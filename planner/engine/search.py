@@ -90,8 +90,8 @@ class Solution:
 
 
 def threshold_grid(lengths: LengthDistribution, count: int = GRID) -> Array:
-    """0 (all remote), then `count` thresholds in equal ratios over the range of lengths; the last keeps all local."""
-    return np.concatenate([[0.0], np.geomspace(lengths.shortest, lengths.longest, count)])
+    """0 (all remote), then at most `count` thresholds over the range of lengths; the last keeps all local."""
+    return np.concatenate([[0.0], lengths.thresholds(count)])
 
 
 def splits(deployment: Deployment) -> Array:

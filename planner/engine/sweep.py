@@ -9,7 +9,7 @@ import numpy as np
 from planner.engine import search
 from planner.engine.curves import Array
 from planner.engine.deployment import Deployment
-from planner.engine.lengths import LengthDistribution
+from planner.engine.lengths import LengthDistribution, equal_ratios
 from planner.engine.throughput import Form, Stage, Work, egress, lambda_max, stage_rates, work
 
 THRESHOLDS = 161
@@ -41,7 +41,7 @@ class SplitSweep:
 
 def thresholds(deployment: Deployment, form: Form) -> ThresholdSweep:
     """Over thresholds in equal ratios between the shortest and the longest request."""
-    t = np.geomspace(deployment.lengths.shortest, deployment.lengths.longest, THRESHOLDS)
+    t = equal_ratios(deployment.lengths.shortest, deployment.lengths.longest, THRESHOLDS)
     demand = work(deployment, t, form)
     rates = stage_rates(deployment, demand)
     most = lambda_max(rates)
@@ -71,6 +71,8 @@ def _crossings(deployment: Deployment, grid: Array, demand: Work, n_p: Array) ->
 
     Between two thresholds, what a request costs either side in seconds is nearly straight in ln t.
     """
+    if grid.size < 3:  # a single length: there is nothing between two thresholds
+        return np.zeros_like(n_p)
     rates = stage_rates(deployment, demand)
     with np.errstate(divide="ignore", invalid="ignore"):
         remote = (1.0 / np.minimum(rates[Stage.PRFAAS], rates[Stage.LINK]))[1:, np.newaxis]
@@ -86,7 +88,7 @@ def _crossings(deployment: Deployment, grid: Array, demand: Work, n_p: Array) ->
 
 def histogram(lengths: LengthDistribution) -> tuple[Array, Array]:
     """Edges in tokens, in equal ratios, and the share of requests in each bin."""
-    edges = np.geomspace(lengths.shortest, lengths.longest, BINS + 1)
+    edges = equal_ratios(lengths.shortest, lengths.longest, BINS + 1)
     share = lengths.between(edges[:-1], edges[1:])
     share[0] += 1.0 - share.sum()  # the shortest request itself lies on the first edge
     return edges, share

@@ -75,7 +75,11 @@ def figures(value: Any, path: str = "") -> Iterator[str]:
     """Paths of every number under `value`; a list of plain numbers is one figure."""
     if isinstance(value, bool) or value is None:
         return
-    if isinstance(value, int | float) or (isinstance(value, list) and value and isinstance(value[0], int | float)):
+    if (
+        value == "unlimited"
+        or isinstance(value, int | float)
+        or (isinstance(value, list) and value and isinstance(value[0], int | float))
+    ):
         yield path
     elif isinstance(value, Mapping):
         for key, inner in value.items():

@@ -241,3 +241,29 @@ def test_what_the_framework_refuses_comes_in_our_shape(error, status, expected):
 
 def test_a_mistake_of_our_own_is_not_dressed_up_as_a_refusal():
     assert exception_handler(RuntimeError("a bug"), {}) is None
+
+
+@pytest.mark.parametrize("address", ["/api/v1/", "/api/v1/nope/", "/api/v1/jobs/1/2/"])
+@pytest.mark.parametrize("method", ["get", "post", "delete"])
+def test_an_address_that_is_not_there_is_refused_in_the_same_shape(client, address, method):
+    response = getattr(client, method)(address)
+    assert response.status_code == 404
+    assert address in response.json()["errors"][0]["message"]
+
+
+def test_an_address_without_its_last_slash_still_leads_on(client):
+    response = client.get("/api/v1/schema")
+    assert (response.status_code, response.headers["Location"]) == (301, "/api/v1/schema/")
+
+
+def test_every_mistake_of_a_request_is_told_at_once(client):
+    body = {
+        "scenario": "case-study-naive",
+        "form": "x",
+        "extra": 1,
+        "set": {"decode.step_s": -1, "slo.tokens_per_s": 0},
+    }
+    response = client.post("/api/v1/evaluate/", body, content_type="application/json")
+    assert {error["field"] for error in response.json()["errors"]} == {
+        "form", "extra", "decode.step_s", "slo.tokens_per_s",
+    }  # fmt: skip

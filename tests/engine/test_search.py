@@ -119,6 +119,12 @@ def test_where_decode_binds_the_quickest_of_the_equal_thresholds_wins():
     assert float(H20(found.threshold_tokens)) == pytest.approx(float(H200(found.threshold_tokens)), rel=2e-3)
 
 
+def test_among_recorded_lengths_the_best_threshold_is_one_of_them():
+    drawn = [500.0, 2000.0, 9000.0, 30000.0, 30000.0, 70000.0]
+    found = best(Problem(prfaas_pd(lengths=Empirical(drawn)), Form.EXACT, free_threshold=True, free_split=True))
+    assert found.threshold_tokens in (0.0, *drawn)
+
+
 def test_the_lower_end_of_a_plateau_is_found_exactly():
     fleet = prfaas_pd(n_p=6, n_d=2, n_prfaas=1)
     found = best(Problem(fleet, Form.EXACT, free_threshold=True, free_split=False))
@@ -157,6 +163,12 @@ def test_the_sweep_over_thresholds_is_the_least_of_its_stages():
     assert swept.lambda_max_rps == pytest.approx(np.min(list(swept.rates.values()), axis=0))
     at = evaluate(prfaas_pd(float(swept.threshold_tokens[100])))
     assert swept.egress_bps[100] == pytest.approx(at.egress_bps)
+
+
+def test_a_single_length_has_no_crossing_to_look_for():
+    swept = sweep.splits(prfaas_pd(lengths=Empirical([5.0])), Form.EXACT)
+    assert set(swept.best_threshold_tokens) <= {0.0, 5.0}
+    assert np.all(swept.best_lambda_max_rps <= 8 * 0.78125)
 
 
 @settings(max_examples=25)

@@ -122,7 +122,7 @@ def test_a_text_that_is_not_one_document_is_refused_in_one_line(tmp_path, text, 
     assert said in refusal(tmp_path, text)
 
 
-@pytest.mark.parametrize(("text", "kind"), [("", "NoneType"), ("[1]", "list"), ("42", "int"), ("just words", "str")])
+@pytest.mark.parametrize(("text", "kind"), [("", "empty"), ("[1]", "list"), ("42", "int"), ("just words", "str")])
 def test_a_document_that_is_no_table_is_refused(tmp_path, text, kind):
     assert f"must be a table of fields, is {kind}" in refusal(tmp_path, text)
 
