@@ -7,26 +7,33 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from frontend import figures, words
+from frontend import evidence, figures, words
 from planner import catalog, evaluation, scenario
 
 type Document = dict[str, Any]
-type Read = Callable[[Document], float | None]
 
 COMPUTED, GIVEN = "computed", "given"
 
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """One row: how to read it from a result or from what the paper prints, how to write it, where it comes from."""
+    """One row: where it stands in a result and in what the paper prints, how to write it, where it comes from."""
 
     label: str
     unit: str
-    read: Read
+    path: str
     write: Callable[[float | None], str]
     formula: str
     stage: str = ""
     emphasis: bool = False
+
+    def read(self, document: Document) -> float | None:
+        """The value at the row's dotted path."""
+        *parts, last = self.path.split(".")
+        for part in parts:
+            document = document[part]
+        value: float | None = document[last]
+        return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,36 +63,23 @@ class Comparison:
     bindings: tuple[str, ...]
 
 
-def at(*path: str) -> Read:
-    """Reads a nested value."""
-
-    def read(document: Document) -> float | None:
-        for key in path[:-1]:
-            document = document[key]
-        value: float | None = document[path[-1]]
-        return value
-
-    return read
-
-
-# The H20 profile enters every mean, so nearly all of ours is inferred; see the cells.
 QUANTITIES = (
-    Quantity("TTFT, mean, unloaded", "s", at("ttft_unloaded_s", "mean"), figures.seconds,
+    Quantity("TTFT, mean, unloaded", "s", "ttft_unloaded_s.mean", figures.seconds,
              "p · E[T_prfaas | L > t] + (1 − p) · E[T_pd-p | L ≤ t], no queueing"),
-    Quantity("TTFT, P90, unloaded", "s", at("ttft_unloaded_s", "p90"), figures.seconds,
+    Quantity("TTFT, P90, unloaded", "s", "ttft_unloaded_s.p90", figures.seconds,
              "90th percentile of T_prefill over all requests, no queueing"),
-    Quantity("Θ_prfaas", "req/s", at("theta_rps", "prfaas"), figures.rate,
+    Quantity("Θ_prfaas", "req/s", "theta_rps.prfaas", figures.rate,
              "min(N_prfaas / T_prefill, B_link / S_kv) of offloaded requests (eq. 3)", "prfaas"),
-    Quantity("Θ_pd-p", "req/s", at("theta_rps", "pd_p"), figures.rate,
+    Quantity("Θ_pd-p", "req/s", "theta_rps.pd_p", figures.rate,
              "N_p / T_prefill of local requests (eq. 4)", "pd_p"),
-    Quantity("Θ_pd-d", "req/s", at("theta_rps", "pd_d"), figures.rate,
+    Quantity("Θ_pd-d", "req/s", "theta_rps.pd_d", figures.rate,
              "N_d · BS_max / (T_decode · L_out) (eq. 5)", "pd_d"),
-    Quantity("Λ_max", "req/s", at("lambda_max_rps"), figures.rate,
+    Quantity("Λ_max", "req/s", "lambda_max_rps", figures.rate,
              "min(Θ_prfaas / p, Θ_pd-p / (1 − p), Θ_pd-d) (eq. 6)", emphasis=True),
-    Quantity("Ratio to homogeneous", "×", at("ratio"), figures.ratio,
+    Quantity("Ratio to homogeneous", "×", "ratio", figures.ratio,
              "Λ_max / Λ_max of the homogeneous deployment", emphasis=True),
-    Quantity("Offloaded requests, p", "%", at("offload_fraction"), figures.percent, "P(L > t)"),
-    Quantity("Egress", "Gbps", at("egress_bps"), figures.gbps,
+    Quantity("Offloaded requests, p", "%", "offload_fraction", figures.percent, "P(L > t)"),
+    Quantity("Egress", "Gbps", "egress_bps", figures.gbps,
              "Λ_max · p · S_kv of offloaded requests", "link"),
 )  # fmt: skip
 
@@ -118,12 +112,13 @@ def comparison(form: str) -> Comparison:
 def _computed(quantity: Quantity, ours: Document, published: Document) -> Cell:
     value, printed = quantity.read(ours), quantity.read(published)
     used = value is not None and not (quantity.stage == "link" and ours["stages"]["link"] is None)
+    kind = evidence.kind(ours, quantity.path) if used else ""
     return Cell(
         ours=quantity.write(value) if used else figures.NONE,
         published=figures.NONE if printed is None else _as_printed(quantity, printed),
         difference=figures.difference(value, printed) if used else figures.NONE,
-        kind=ours["provenance"] if used else "",
-        source=f"computed, {ours['form']} form; weakest input {ours['provenance']}",
+        kind=kind,
+        source=f"computed, {ours['form']} form; weakest input {kind}",
     )
 
 
@@ -135,8 +130,8 @@ def _as_printed(quantity: Quantity, value: float) -> str:
 def _given_rows(published: Document) -> tuple[Row, Row]:
     """What the paper sets and we take over: nothing to differ in."""
     remote, by_role = "Longer requests are prefilled remotely", "Instances of 8 GPUs by role"
-    threshold = Quantity("Threshold t", "tokens", at("threshold_tokens"), figures.tokens, remote)
-    split = Quantity("N_prfaas / N_p / N_d", "instances", at("instances"), figures.tokens, by_role)
+    threshold = Quantity("Threshold t", "tokens", "threshold_tokens", figures.tokens, remote)
+    split = Quantity("N_prfaas / N_p / N_d", "instances", "instances", figures.tokens, by_role)
     by_name = [published[name] for name in scenario.SHIPPED]
     return (
         Row(threshold, tuple(_given(figures.tokens(entry["threshold_tokens"])) for entry in by_name)),

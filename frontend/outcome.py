@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from frontend import figures, words
+from frontend import evidence, figures, words
 
 type Document = dict[str, Any]
 
@@ -32,8 +32,10 @@ def rows(result: Document, document: Document) -> list[Row]:
 
     def row(label: str, unit: str, path: str, write: Callable[[float | None], str], formula: str, **more: Any) -> Row:
         before, after = _at(given, path), _at(result, path)
-        kinds = (given["provenance"] if before is not None else "", result["provenance"] if after is not None else "")
-        return Row(label, unit, write(before), write(after), figures.difference(after, before), formula, *kinds, **more)
+        of_given = evidence.kind(given, path) if before is not None else ""
+        of_found = evidence.kind(result, path) if after is not None else ""
+        change = figures.difference(after, before)
+        return Row(label, unit, write(before), write(after), change, formula, of_given, of_found, **more)
 
     return [
         row("Λ_max", "req/s", "lambda_max_rps", figures.rate, "min over the stages (eq. 6)", emphasis=True),

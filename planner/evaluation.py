@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from planner.engine.throughput import evaluate as evaluate_throughput
 from planner.scenario import Scenario, parse
 from planner.scenario.build import deployment, frees_split, frees_threshold, pd_cluster
 from planner.scenario.document import override
+from planner.scenario.evidence import evidence
 
 MAP_BANDWIDTHS = np.geomspace(1 / 64, 4, 17)
 """Multiples of the given bandwidth, a factor of √2 apart; the given one is among them."""
@@ -40,6 +42,7 @@ def result_document(
     at = evaluate_throughput(deployed, form)
     used = used_stages(deployed, at)
     usable = deployed.link.usable_bps if deployed.link else math.inf
+    rests_on = evidence(scenario, {stage.value for stage in used}, found)
     return {
         "scenario": scenario.name,
         "form": form.value,
@@ -65,7 +68,8 @@ def result_document(
         "link_usable_bps": number(usable),
         "ttft_unloaded_s": {"mean": at.ttft.mean, "p50": at.ttft.p50, "p90": at.ttft.p90, "p99": at.ttft.p99},
         "extrapolated": bool(at.extrapolated),
-        "provenance": scenario.weakest_provenance(found),
+        "provenance": rests_on.weakest,
+        "evidence": asdict(rests_on),
         "notes": notes(scenario, at),
         "version": __version__,
     }

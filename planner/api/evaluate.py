@@ -68,7 +68,8 @@ class ResultSerializer(serializers.Serializer[Any]):
     link_usable_bps = serializers.FloatField(allow_null=True)
     ttft_unloaded_s = TtftSerializer()
     extrapolated = serializers.BooleanField()
-    provenance = serializers.CharField()
+    provenance = serializers.CharField(help_text="The weakest kind that the result rests on.")
+    evidence = serializers.DictField(help_text="The weakest kind under each number; null for a stage not used.")
     notes = serializers.ListField(child=serializers.CharField())
     version = serializers.CharField()
 

@@ -17,7 +17,7 @@ from planner.scenario import paths
 from planner.scenario.errors import FieldError, ScenarioError, from_validation, refuse
 from planner.scenario.plain import impurities
 from planner.scenario.rules import mistakes
-from planner.scenario.schema import PROVENANCE_KINDS, SCHEMA_VERSION, Document, fields_by_place
+from planner.scenario.schema import SCHEMA_VERSION, Document, fields_by_place
 
 SHIPPED = ("case-study-prfaas-pd", "case-study-homogeneous", "case-study-naive")
 UNSTATED = {"kind": "user", "source": "stated in the document, without a source"}
@@ -56,11 +56,6 @@ class Scenario:
         """Paths of every number that a result rests on."""
         used = {key: value for key, value in self.raw.items() if key not in DECISIONS}
         return list(paths.figures(used))
-
-    def weakest_provenance(self, found: tuple[str, ...] = ()) -> str:
-        """The weakest kind among the figures used; those that the program `found` itself do not count."""
-        kinds = {self.provenance(path)["kind"] for path in self.figures() if path not in found}
-        return max(kinds, key=PROVENANCE_KINDS.index)
 
 
 def load(name_or_path: str, overrides: Mapping[str, Any] | None = None) -> Scenario:

@@ -110,3 +110,22 @@ def test_an_optimum_is_marked_as_found_and_does_not_weaken_the_result():
 def test_an_optimum_saved_and_evaluated_later_is_an_estimate():
     best = optimize(parse(everything("measured")))
     assert evaluate(parse(best["scenario_document"]))["provenance"] == "estimated"
+
+
+def test_each_number_names_its_own_evidence():
+    """Lengths and the H200 profile are published, the H20 profile and decode are inferred."""
+    known = evaluate(load("case-study-prfaas-pd"))["evidence"]
+    assert known["stages"] == {"prfaas": "published", "link": "published", "pd_p": "inferred", "pd_d": "inferred"}
+    assert (known["offload_fraction"], known["lambda_max_rps"]) == ("published", "inferred")
+    assert evaluate(load("case-study-naive"))["evidence"]["ttft_unloaded_s"] == "published"
+
+
+def test_a_stage_that_nobody_passes_rests_on_nothing():
+    assert evaluate(load("case-study-naive"))["evidence"]["stages"]["pd_p"] is None
+
+
+def test_a_link_without_limit_set_by_hand_is_the_users_word():
+    known = evaluate(load("case-study-prfaas-pd", {"links.wan.bandwidth_bps": "unlimited"}))
+    assert known["evidence"]["stages"]["link"] == "user"
+    assert known["provenance"] == "user"
+    assert known["evidence"]["stages"]["pd_d"] == "inferred"
