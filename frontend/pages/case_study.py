@@ -82,7 +82,7 @@ INPUTS = (
     ),
     ("Output length: {traffic[output_tokens]:,} tokens", "traffic.output_tokens"),
     ("Decode: BS_max {decode[max_batch]} requests, T_decode {decode[step_s]} s a step", "decode.step_s"),
-    ("Link: {links[0][bandwidth_bps]:.3g} bit/s", "links.wan.bandwidth_bps"),
+    ("Link: {link_gbps:,g} Gbps", "links.wan.bandwidth_bps"),
 )
 
 
@@ -90,6 +90,7 @@ def inputs() -> list[dict[str, str]]:
     """Each figure that the case study rests on, with kind and source."""
     rested_on = scenario.load(scenario.SHIPPED[0])
     document = rested_on.document()
+    document["link_gbps"] = document["links"][0]["bandwidth_bps"] / 1e9
     return [{"label": label.format(**document), **rested_on.provenance(path)} for label, path in INPUTS]
 
 

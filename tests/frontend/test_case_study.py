@@ -129,5 +129,6 @@ def test_large_clusters_egress_stands_with_its_model(page):
 
 
 def test_the_inputs_are_those_of_the_scenario(page):
+    assert "Link: 100 Gbps" in page
     assert "log-normal, μ 9.9, σ 1.0, on [128, 131,072] tokens" in page
     assert "BS_max 20 requests" in re.sub(r"<.*?>", "", page).replace("BSmax", "BS_max")
