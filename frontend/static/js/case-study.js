@@ -24,18 +24,25 @@ const charts = [
 ];
 
 const controls = new Controls(panel.querySelector("[data-controls]"), scenarios, changed);
+let valid = true;
 const loop = new Loop(
   ({ scenario, state }) => post(whatifUrl, request(scenario, state)),
   show,
   (error, { scenario }) => {
-    panel.toggleAttribute("data-stale", true);
+    stale(true);
     if (!(error instanceof Refused)) return reportError(error);
     return controls.errors(Object.fromEntries(error.errors.map(({ field, message }) => [controlOf(scenario, field), message])));
   },
 );
 
+// Numbers and charts that do not belong to what the fields say are greyed, and a line says so.
+function stale(is) {
+  panel.toggleAttribute("data-stale", is);
+  panel.querySelector("[data-stale-note]").hidden = !is;
+}
+
 async function show(answer, { scenario, state }, since) {
-  panel.removeAttribute("data-stale");
+  if (valid) stale(false);
   showNumbers(panel, answer.result, baseline[state.form]);
   await Promise.all(charts.map((chart) => chart.show({ answer, scenario })));
   // From the hand's move until everything is drawn, in the frame that is shown next.
@@ -44,7 +51,8 @@ async function show(answer, { scenario, state }, since) {
 
 function changed() {
   const state = controls.read();
-  if (!state) return;
+  valid = state !== null;
+  if (!valid) return stale(true);
   const { scenario } = controls;
   showForm(state.form);
   writeAddress({ ...state, scenario: scenario.name }, standard(scenario), keepState);
@@ -93,12 +101,15 @@ optimise.addEventListener("click", async () => {
 
 function start() {
   const { scenario, ...given } = readAddress();
-  if (scenarios.some(({ name }) => name === scenario)) controls.form.elements.scenario.value = scenario;
-  controls.load({ ...controls.defaults(), ...given });
+  const known = scenarios.some(({ name }) => name === scenario);
+  if (known) controls.form.elements.scenario.value = scenario;
+  const ignored = [...(scenario === undefined || known ? [] : ["scenario"]), ...controls.unusable(given)];
+  controls.load({ ...controls.defaults(), ...Object.fromEntries(Object.entries(given).filter(([name]) => !ignored.includes(name))) });
   optimise.hidden = !signedIn;
   signInLink.hidden = signedIn;
   keepState();
   changed();
+  if (ignored.length) controls.errors({ "": `The address held no usable value for: ${ignored.join(", ")}. Shown as shipped.` });
 }
 
 start();

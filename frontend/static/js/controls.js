@@ -4,6 +4,8 @@ import { rounded } from "./format.js";
 const STEPS = 1000;
 const GIGA = 1e9;
 const BANDWIDTH_RANGE = [1, 1000];
+// What the server takes, in the units of the fields.
+const ALLOWED = { threshold: [1e9, "0 to 1,000,000,000 tokens"], bandwidth: [1e9, "0 to 1,000,000,000 Gbps"] };
 
 const toSlider = (value, [low, high]) => Math.round((STEPS * Math.log(value / low)) / Math.log(high / low));
 const fromSlider = (step, [low, high]) => rounded(low * (high / low) ** (step / STEPS));
@@ -73,7 +75,7 @@ export class Controls {
     slider.setAttribute("aria-valuetext", `${number.value} ${unit}`);
   }
 
-  // The state, or null with an error beside the field that holds no number.
+  // The state, or null with an error beside each field that holds none.
   read() {
     const { elements } = this.form;
     const { split } = this.scenario;
@@ -87,9 +89,26 @@ export class Controls {
     this.form.querySelector("[data-split]").textContent = text;
     elements.split.setAttribute("aria-valuetext", text);
     this.errors({});
-    const missing = ["threshold", "bandwidth"].filter((name) => Number.isNaN(state[name]));
-    if (missing.length) this.errors(Object.fromEntries(missing.map((name) => [name, "Type a number."])));
-    return missing.length ? null : state;
+    const wrong = Object.keys(ALLOWED).filter((name) => this.scenario[name] && !this.allows(name));
+    if (wrong.length) this.errors(Object.fromEntries(wrong.map((name) => [name, `Type a number: ${ALLOWED[name][1]}.`])));
+    return wrong.length ? null : state;
+  }
+
+  // Names of those values of an address that no control can hold.
+  unusable(state) {
+    const { split } = this.scenario;
+    const holds = {
+      threshold: (value) => value >= 0 && value <= ALLOWED.threshold[0],
+      bandwidth: (value) => value >= 0 && value <= ALLOWED.bandwidth[0] * GIGA,
+      split: (value) => Number.isInteger(value) && value >= 0 && value <= split.instances,
+      form: (value) => ["exact", "paper"].includes(value),
+    };
+    return Object.keys(state).filter((name) => !holds[name](state[name]));
+  }
+
+  allows(name) {
+    const value = this.form.elements[name].valueAsNumber;
+    return value >= 0 && value <= ALLOWED[name][0];
   }
 
   errors(messages) {

@@ -4,11 +4,14 @@ import { boundBy, gbps, percent, rate, ratio, seconds, tokens } from "./format.j
 function mark(kind) {
   const element = document.createElement("abbr");
   element.className = `prov prov-${kind}`;
-  element.title = `${kind}: the weakest kind of figure that this result rests on`;
+  element.title = `${kind}: the weakest kind of figure that this number rests on`;
   element.dataset.kind = kind;
   element.textContent = kind[0];
   return element;
 }
+
+// "stages.link" or "lambda_max_rps"; nothing for a stage that no request passes.
+const evidence = (known, path) => path.split(".").reduce((part, key) => part?.[key], known) ?? null;
 
 export function showNumbers(panel, result, baseline) {
   const out = (name, text) => {
@@ -26,7 +29,10 @@ export function showNumbers(panel, result, baseline) {
   out("ttft-mean", seconds(ttft.mean));
   out("ttft-percentiles", [ttft.p50, ttft.p90, ttft.p99].map(seconds).join(" / "));
   out("notes", result.notes.join(" "));
-  for (const place of panel.querySelectorAll("[data-mark]")) place.replaceChildren(mark(result.provenance));
+  for (const place of panel.querySelectorAll("[data-mark]")) {
+    const kind = evidence(result.evidence, place.dataset.mark);
+    place.replaceChildren(...(kind ? [mark(kind)] : []));
+  }
   for (const row of panel.querySelectorAll("[data-stage]")) showStage(row, result);
 }
 

@@ -21,3 +21,18 @@ toggle.addEventListener("click", () => {
 
 showTheme();
 localiseTimes(document);
+
+// Paper is light whatever the screen is, and shows every chart, also those that nobody has scrolled to.
+let onScreen = null;
+const redraw = (theme) => {
+  root.dataset.bsTheme = theme;
+  document.dispatchEvent(new CustomEvent("themechange"));
+};
+addEventListener("beforeprint", () => {
+  onScreen ??= root.dataset.bsTheme;
+  redraw("light");
+});
+addEventListener("afterprint", () => {
+  redraw(onScreen);
+  onScreen = null;
+});

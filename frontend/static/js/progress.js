@@ -1,5 +1,5 @@
 // Progress of a running job: bar, count, rate over the last seconds, and how long it will take.
-import { duration } from "./time.js";
+import { duration, moment } from "./time.js";
 
 const WINDOW_MS = 10000;
 
@@ -25,6 +25,7 @@ export class Progress {
     this.state(job);
     this.fact("done", `${job.done} / ${job.total}`);
     this.fact("attempt", String(job.attempt));
+    this.fact("started", job.started_at ? moment(job.started_at) : "–");
     this.page.querySelector("[data-attempt]").hidden = job.attempt < 2;
     this.estimate(job);
     this.tick();

@@ -1,10 +1,10 @@
 // Times in the viewer's zone; UTC stays in the title that the server wrote.
 const shown = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 
+export const moment = (text) => shown.format(new Date(text));
+
 export function localiseTimes(within) {
-  for (const time of within.querySelectorAll("time[datetime]")) {
-    time.textContent = shown.format(new Date(time.dateTime));
-  }
+  for (const time of within.querySelectorAll("time[datetime]")) time.textContent = moment(time.dateTime);
 }
 
 export function clock(date) {

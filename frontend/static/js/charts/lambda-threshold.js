@@ -27,7 +27,8 @@ export const lambdaThreshold = {
       ? null
       : "This deployment has no PrfaaS cluster, so there is no threshold.",
 
-  caption({ answer }) {
+  caption({ answer, scenario }) {
+    if (!scenario.threshold) return "Every request is prefilled remotely: this deployment's threshold is fixed at 0.";
     const found = peak(answer);
     return `At this split the best t is about ${tokens(found.threshold)} tokens: ${rate(found.lambda)} req/s.`;
   },
