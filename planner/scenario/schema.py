@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, model_validator
@@ -41,17 +42,16 @@ class Table(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
-def curve(tokens: list[float], values: list[float], interpolation: Interpolation) -> Curve:
-    """The engine's curve through the points. Raises ValueError as the engine does."""
-    return QuadraticFit(tokens, values) if interpolation == "quadratic" else LogLogCurve(tokens, values)
-
-
-class KvSize(Table):
-    """S_kv: bytes of KVCache that a prompt of so many tokens leaves."""
+class Measured(Table, ABC):
+    """A quantity at a few lengths in tokens, and how to read it between them."""
 
     tokens: Lengths
-    bytes: Points
     interpolation: Interpolation = "log_log"
+
+    @property
+    @abstractmethod
+    def values(self) -> list[float]:
+        """The quantity at each of `tokens`."""
 
     @model_validator(mode="after")
     def _is_a_curve(self) -> Self:
@@ -59,28 +59,34 @@ class KvSize(Table):
         return self
 
     def curve(self) -> Curve:
-        """S_kv(l) in bytes."""
-        return curve(self.tokens, self.bytes, self.interpolation)
+        """The engine's curve through the points. Raises ValueError as the engine does."""
+        kind = QuadraticFit if self.interpolation == "quadratic" else LogLogCurve
+        return kind(self.tokens, self.values)
 
 
-class Profile(Table):
+class KvSize(Measured):
+    """S_kv: bytes of KVCache that a prompt of so many tokens leaves."""
+
+    bytes: Points
+
+    @property
+    def values(self) -> list[float]:
+        """S_kv in bytes."""
+        return self.bytes
+
+
+class Profile(Measured):
     """T_prefill: seconds that one instance of some hardware takes for a prompt of so many tokens."""
 
     name: Name
     hardware: Name
     gpus_per_instance: Annotated[int, Field(ge=1, le=100_000)]
-    tokens: Lengths
     seconds: Points
-    interpolation: Interpolation = "log_log"
 
-    @model_validator(mode="after")
-    def _is_a_curve(self) -> Self:
-        self.curve()
-        return self
-
-    def curve(self) -> Curve:
-        """T_prefill(l) in seconds."""
-        return curve(self.tokens, self.seconds, self.interpolation)
+    @property
+    def values(self) -> list[float]:
+        """T_prefill in seconds."""
+        return self.seconds
 
 
 class Model(Table):
