@@ -52,9 +52,9 @@ async function show(answer, { scenario, state }, since) {
 function changed() {
   const state = controls.read();
   valid = state !== null;
+  showForm(controls.form.elements.form.value);
   if (!valid) return stale(true);
   const { scenario } = controls;
-  showForm(state.form);
   writeAddress({ ...state, scenario: scenario.name }, standard(scenario), keepState);
   loop.want({ scenario, state });
 }
