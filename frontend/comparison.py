@@ -29,11 +29,7 @@ class Quantity:
 
     def read(self, document: Document) -> float | None:
         """The value at the row's dotted path."""
-        *parts, last = self.path.split(".")
-        for part in parts:
-            document = document[part]
-        value: float | None = document[last]
-        return value
+        return evidence.at(document, self.path)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ def rows(result: Document, document: Document) -> list[Row]:
     documents = (document, result["scenario_document"])
 
     def row(label: str, unit: str, path: str, write: Callable[[float | None], str], formula: str, **more: Any) -> Row:
-        before, after = _at(given, path), _at(result, path)
+        before, after = evidence.at(given, path), evidence.at(result, path)
         of_given = evidence.kind(given, path) if before is not None else ""
         of_found = evidence.kind(result, path) if after is not None else ""
         change = figures.difference(after, before)
@@ -89,11 +89,3 @@ def _kind(document: Document, path: str) -> str:
 
 def _instances(document: Document) -> str:
     return " / ".join(figures.tokens(document["instances"][role]) for role in ("prfaas", "prefill", "decode"))
-
-
-def _at(document: Document, path: str) -> float | None:
-    *parts, last = path.split(".")
-    for part in parts:
-        document = document[part]
-    value: float | None = document[last]
-    return value

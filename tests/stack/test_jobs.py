@@ -99,6 +99,7 @@ def test_a_second_delivery_does_nothing(queued):
 
 def test_a_message_about_a_job_that_is_not_there_does_nothing():
     tasks.run_job(str(uuid4()), 1)
+    assert not Job.objects.exists()
 
 
 def test_a_failing_function_fails_the_job_with_its_message(queued):
