@@ -13,9 +13,9 @@ from rest_framework.response import Response
 from rest_framework.views import exception_handler as rest_exception_handler
 
 from planner import scenario
+from planner.documents.errors import FieldError, refuse
 from planner.engine.throughput import Form
-from planner.scenario import Scenario, ScenarioError, catalogued
-from planner.scenario.errors import FieldError, refuse
+from planner.scenario import DocumentError, Scenario, catalogued
 
 ENVELOPE = ("scenario", "form", "set")
 
@@ -31,7 +31,7 @@ class ScenarioRequest:
 def read_request(data: Any, query: Mapping[str, str], options: tuple[str, ...] = ()) -> ScenarioRequest:
     """Reads a body that is a scenario document, or an envelope {scenario, form, set} around one or around a name.
 
-    `options` names further envelope fields that the endpoint reads itself. Raises ScenarioError.
+    `options` names further envelope fields that the endpoint reads itself. Raises DocumentError.
     """
     if not isinstance(data, Mapping):
         raise refuse(None, None, "the body must be a JSON object: a scenario document, or {scenario, form, set}")
@@ -40,10 +40,10 @@ def read_request(data: Any, query: Mapping[str, str], options: tuple[str, ...] =
     found = list(_envelope_mistakes(envelope, form, (*ENVELOPE, *options)))
     try:
         asked = _scenario(envelope["scenario"], envelope.get("set", {}))
-    except ScenarioError as problem:
-        raise ScenarioError([*found, *problem.errors]) from problem
+    except DocumentError as problem:
+        raise DocumentError([*found, *problem.errors]) from problem
     if found:
-        raise ScenarioError(found)
+        raise DocumentError(found)
     return ScenarioRequest(asked, str(form))
 
 
@@ -67,7 +67,7 @@ def _scenario(given: Any, overrides: Any) -> Scenario:
 
 def exception_handler(error: Exception, context: dict[str, Any]) -> Response | None:
     """Every refusal as {"errors": [{field, value, message}]}; what is not a refusal stays an exception."""
-    if isinstance(error, ScenarioError):
+    if isinstance(error, DocumentError):
         return Response({"errors": [one.as_json() for one in error.errors]}, status=status.HTTP_400_BAD_REQUEST)
     if isinstance(error, RequestDataTooBig):
         said = FieldError(None, None, f"the body must not exceed {settings.DATA_UPLOAD_MAX_MEMORY_SIZE} bytes")

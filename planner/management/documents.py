@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from planner.catalog import files
 from planner.engine.throughput import Form
-from planner.scenario import Scenario, ScenarioError, load
+from planner.scenario import DocumentError, Scenario, load
 
 BAD_INPUT = 2
 
@@ -29,7 +29,7 @@ class ScenarioCommand(BaseCommand):
         """The scenario that the arguments name. Raises CommandError with exit status 2."""
         try:
             return load(options["scenario"], overrides(options["overrides"]))
-        except ScenarioError as problem:
+        except DocumentError as problem:
             raise CommandError(str(problem), returncode=BAD_INPUT) from problem
 
 

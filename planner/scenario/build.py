@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from planner.documents.errors import refuse
 from planner.engine.curves import Curve
 from planner.engine.deployment import Decode, Deployment, Link, PdCluster, PrfaasCluster
 from planner.scenario.document import Scenario
-from planner.scenario.errors import refuse
 from planner.scenario.rules import profile
 from planner.scenario.schema import Cluster, Document
 

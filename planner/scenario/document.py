@@ -13,11 +13,12 @@ from pydantic import ValidationError
 
 from planner import catalog
 from planner.catalog import files
-from planner.scenario import paths
-from planner.scenario.errors import FieldError, ScenarioError, from_validation, refuse
-from planner.scenario.plain import impurities
+from planner.documents import paths
+from planner.documents.errors import DocumentError, FieldError, from_validation, refuse
+from planner.documents.fields import fields_by_place
+from planner.documents.plain import impurities
 from planner.scenario.rules import mistakes
-from planner.scenario.schema import SCHEMA_VERSION, Document, fields_by_place
+from planner.scenario.schema import SCHEMA_VERSION, Document
 
 SHIPPED = ("case-study-prfaas-pd", "case-study-homogeneous", "case-study-naive")
 UNSTATED = {"kind": "user", "source": "stated in the document, without a source"}
@@ -59,12 +60,12 @@ class Scenario:
 
 
 def load(name_or_path: str, overrides: Mapping[str, Any] | None = None) -> Scenario:
-    """A shipped scenario by name, or one from a YAML or JSON file. Raises ScenarioError."""
+    """A shipped scenario by name, or one from a YAML or JSON file. Raises DocumentError."""
     return parse(source_document(name_or_path), overrides)
 
 
 def catalogued(name: str) -> dict[str, Any]:
-    """A shipped document by name, before references are resolved. Raises ScenarioError."""
+    """A shipped document by name, before references are resolved. Raises DocumentError."""
     try:
         return catalog.entry("scenarios", name)
     except catalog.NotInCatalogue as problem:
@@ -72,7 +73,7 @@ def catalogued(name: str) -> dict[str, Any]:
 
 
 def source_document(name_or_path: str) -> dict[str, Any]:
-    """The document of a name or a file, before references are resolved. Raises ScenarioError."""
+    """The document of a name or a file, before references are resolved. Raises DocumentError."""
     if name_or_path in catalog.names("scenarios"):
         return catalogued(name_or_path)
     path = Path(name_or_path)
@@ -86,7 +87,7 @@ def source_document(name_or_path: str) -> dict[str, Any]:
 
 
 def parse(document: Mapping[str, Any], overrides: Mapping[str, Any] | None = None) -> Scenario:
-    """A scenario from a document, references resolved and `overrides` (path to value) applied. Raises ScenarioError."""
+    """A scenario from a document, references resolved and `overrides` (path to value) applied. Raises DocumentError."""
     _require_plain(document)
     raw = resolve(deepcopy(dict(document)))
     if overrides:
@@ -97,21 +98,21 @@ def parse(document: Mapping[str, Any], overrides: Mapping[str, Any] | None = Non
     try:
         parsed = Document.model_validate(raw)
     except ValidationError as problem:
-        raise from_validation(problem, raw, fields_by_place()) from problem
+        raise from_validation(problem, raw, fields_by_place(Document)) from problem
     found = [*mistakes(parsed), *_provenance_mistakes(raw)]
     if found:
-        raise ScenarioError(found)
+        raise DocumentError(found)
     return Scenario(parsed, raw)
 
 
 def _require_plain(value: Any, path: str = "") -> None:
     found = list(impurities(value, path))
     if found:
-        raise ScenarioError(found)
+        raise DocumentError(found)
 
 
 def override(raw: dict[str, Any], path: str, value: Any, origin: Mapping[str, str] = SET_BY_HAND) -> None:
-    """Sets one field in place and notes where it now comes from. Raises ScenarioError on a path that leads nowhere."""
+    """Sets one field in place and notes where it now comes from. Raises DocumentError on a path that leads nowhere."""
     try:
         paths.put(raw, path, value)
     except paths.NoSuchPath as problem:
@@ -127,7 +128,7 @@ def override(raw: dict[str, Any], path: str, value: Any, origin: Mapping[str, st
 
 
 def resolve(raw: dict[str, Any]) -> dict[str, Any]:
-    """Replaces every reference to the catalogue, in place, by its entry with its provenance. Raises ScenarioError."""
+    """Replaces every reference to the catalogue, in place, by its entry with its provenance. Raises DocumentError."""
     version = raw.get("schema_version", SCHEMA_VERSION)
     if type(version) is not int or version != SCHEMA_VERSION:  # true would pass for 1
         raise refuse("schema_version", version, f"is not known; this version reads {SCHEMA_VERSION}")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from planner.documents.fields import PROVENANCE_KINDS
 from planner.scenario.build import cluster_of_role, pd_cluster
 from planner.scenario.document import Scenario
 from planner.scenario.rules import profile
-from planner.scenario.schema import PROVENANCE_KINDS, Cluster
+from planner.scenario.schema import Cluster
 
 CUT = ("traffic.input_tokens", "routing")
 """How requests are divided: their lengths, and the threshold."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from planner.scenario.errors import FieldError
+from planner.documents.errors import FieldError
 from planner.scenario.schema import Cluster, Document, Profile
 
 MOST_SPLIT = 2_000

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, PlainValidator, model_validator
+from pydantic import ConfigDict, Field, PlainValidator, model_validator
 
+from planner.documents.fields import Count, Lengths, Name, NotNegative, Points, Positive, Provenance, Table, Tokens
 from planner.engine.curves import Curve, LogLogCurve, QuadraticFit
 from planner.engine.lengths import Empirical, LengthDistribution, TruncatedLogNormal
 
 SCHEMA_VERSION = 1
-
-PROVENANCE_KINDS = ("measured", "published", "inferred", "estimated", "user")
-"""From the strongest evidence to the weakest: what a user typed rests on nothing that we know of."""
 
 
 def _bandwidth(value: Any) -> float:
@@ -25,21 +23,8 @@ def _bandwidth(value: Any) -> float:
     return float(value)
 
 
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=100)]
-Positive = Annotated[float, Field(ge=1e-18, le=1e18)]
-NotNegative = Annotated[float, Field(ge=0, le=1e18)]
-Count = Annotated[int, Field(ge=0, le=10_000)]
 Bandwidth = Annotated[float, PlainValidator(_bandwidth)]
-Tokens = Annotated[float, Field(ge=1, le=1e9)]
-Lengths = Annotated[list[Tokens], Field(min_length=2, max_length=1000)]
-Points = Annotated[list[Positive], Field(min_length=2, max_length=1000)]
 Interpolation = Literal["log_log", "quadratic"]
-
-
-class Table(BaseModel):
-    """A part of the document: unknown fields, text for numbers, NaN and infinity are refused."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
 class Measured(Table, ABC):
@@ -216,13 +201,6 @@ class Routing(Table):
     threshold_tokens: NotNegative | None = None
 
 
-class Provenance(Table):
-    """Where a figure comes from."""
-
-    kind: Literal["measured", "published", "inferred", "estimated", "user"]
-    source: str = ""
-
-
 class Document(Table):
     """A scenario, complete: nothing in it refers to anything outside."""
 
@@ -240,29 +218,3 @@ class Document(Table):
     routing: Routing
     free: Annotated[list[str], Field(max_length=100)] = []
     provenance: dict[str, Provenance] = {}
-
-
-def fields_by_place() -> dict[str, list[str]]:
-    """The fields that each part of the document has, by the dotted place of the part."""
-    places: dict[str, list[str]] = {}
-
-    def visit(table: type[BaseModel], place: str) -> None:
-        places[place] = [field.alias or name for name, field in table.model_fields.items()]
-        for name, field in table.model_fields.items():
-            below = f"{place}.{name}" if place else name
-            for inner in _tables(field.annotation):
-                visit(inner, f"{below}.{_tag(inner, field.discriminator)}" if field.discriminator else below)
-
-    visit(Document, "")
-    return places
-
-
-def _tag(table: type[BaseModel], discriminator: Any) -> str:
-    """By which the validator names the table chosen from a union: `distribution: Literal["empirical"]` is empirical."""
-    return str(get_args(table.model_fields[discriminator].annotation)[0])
-
-
-def _tables(annotation: Any) -> list[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return [annotation]
-    return [table for part in get_args(annotation) for table in _tables(part)]

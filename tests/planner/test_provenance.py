@@ -2,9 +2,9 @@
 
 import pytest
 
+from planner.documents.fields import PROVENANCE_KINDS
 from planner.evaluation import evaluate, optimize
 from planner.scenario import SHIPPED, load, parse
-from planner.scenario.schema import PROVENANCE_KINDS
 from tests.planner.documents import BASE, shipped
 
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 
 from planner.catalog import files
 from planner.evaluation import evaluate
-from planner.scenario import SHIPPED, ScenarioError, load, parse
+from planner.scenario import SHIPPED, DocumentError, load, parse
 from tests.planner.documents import BASE, documents, shipped
 
 modest = settings(max_examples=20, deadline=None, derandomize=True)
@@ -127,7 +127,7 @@ def test_an_override_of_a_field_that_was_left_out_puts_it_there():
     ],
 )
 def test_an_override_of_a_path_that_leads_nowhere_says_what_is_there(path, reached):
-    with pytest.raises(ScenarioError) as refused:
+    with pytest.raises(DocumentError) as refused:
         load(BASE, {path: 1})
     assert reached in str(refused.value)
 
@@ -140,6 +140,6 @@ def test_achieved_bandwidth_goes_before_nominal_bandwidth():
 
 @pytest.mark.parametrize("name", ["no-such-scenario", "", "a" * 5000, "a\0b", "."])
 def test_a_name_that_is_neither_shipped_nor_a_file_is_refused_with_the_shipped_names(name):
-    with pytest.raises(ScenarioError) as refused:
+    with pytest.raises(DocumentError) as refused:
         load(name)
     assert all(known in str(refused.value) for known in SHIPPED)

@@ -6,9 +6,9 @@ import math
 import pytest
 from hypothesis import given, settings
 
+from planner.documents.errors import FieldError
 from planner.evaluation import whatif
-from planner.scenario import ScenarioError, load, parse
-from planner.scenario.errors import FieldError
+from planner.scenario import DocumentError, load, parse
 from tests.planner.documents import BASE, json_values, shipped, spoilt
 
 modest = settings(max_examples=150, deadline=None, derandomize=True)
@@ -99,7 +99,7 @@ ELSEWHERE = {
 
 
 def refusals(document, overrides=None):
-    with pytest.raises(ScenarioError) as refused:
+    with pytest.raises(DocumentError) as refused:
         parse(document, overrides)
     return refused.value.errors
 
@@ -124,7 +124,7 @@ def test_an_impossible_value_is_refused_with_its_field_and_what_is_allowed(path,
     ],
 )
 def test_a_refusal_is_one_line_of_field_value_and_remedy(path, value, line):
-    with pytest.raises(ScenarioError) as refused:
+    with pytest.raises(DocumentError) as refused:
         load(BASE, {path: value})
     assert str(refused.value) == line
 
@@ -192,7 +192,7 @@ UNPRINTABLE = [10**400, -(10**5000), math.inf, math.nan, "x" * 10**6, list(range
 
 @pytest.mark.parametrize("value", UNPRINTABLE, ids=["large", "larger", "inf", "nan", "long", "wide"])
 def test_a_value_that_cannot_be_printed_in_full_is_cut_in_the_message(value):
-    with pytest.raises(ScenarioError) as refused:
+    with pytest.raises(DocumentError) as refused:
         load(BASE, {"decode.step_s": value})
     assert str(refused.value).startswith("decode.step_s: ")
     assert len(str(refused.value)) < 200
@@ -213,7 +213,7 @@ def outcome(document):
     """The what-if result of a document, or the errors it is refused with."""
     try:
         return whatif(parse(document)), ()
-    except ScenarioError as problem:
+    except DocumentError as problem:
         return None, problem.errors
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from planner.scenario import paths
+from planner.documents import paths
 
 SHOWN = 80
 
@@ -82,20 +82,20 @@ def _plain(value: Any) -> str | int | float | None:
     return shown(value)
 
 
-class ScenarioError(ValueError):
-    """A document that cannot be a scenario; `errors` has every mistake found."""
+class DocumentError(ValueError):
+    """A document that is refused; `errors` has every mistake found."""
 
     def __init__(self, errors: Sequence[FieldError]) -> None:
         super().__init__("; ".join(str(error) for error in errors))
         self.errors = tuple(errors)
 
 
-def refuse(field: str | None, value: Any, message: str) -> ScenarioError:
-    """A ScenarioError of one mistake."""
-    return ScenarioError([FieldError(field, value, message)])
+def refuse(field: str | None, value: Any, message: str) -> DocumentError:
+    """A DocumentError of one mistake."""
+    return DocumentError([FieldError(field, value, message)])
 
 
-def from_validation(problem: ValidationError, document: Mapping[str, Any], allowed: Allowed) -> ScenarioError:
+def from_validation(problem: ValidationError, document: Mapping[str, Any], allowed: Allowed) -> DocumentError:
     """Pydantic's findings, with list items by name and messages in our words."""
     found: dict[str, FieldError] = {}
     for detail in problem.errors(include_url=False):
@@ -103,7 +103,7 @@ def from_validation(problem: ValidationError, document: Mapping[str, Any], allow
         if detail["type"] in UNION_TAGS:
             field += "." + detail["ctx"]["discriminator"].strip("'")
         found.setdefault(field, FieldError(field, _value(detail), _message(detail, allowed)))
-    return ScenarioError(list(found.values()))
+    return DocumentError(list(found.values()))
 
 
 type Allowed = Mapping[str, Sequence[str]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from planner.scenario.errors import FieldError, shown
+from planner.documents.errors import FieldError, shown
 
 DEEPEST = 20
 """Levels of tables and lists; a scenario has seven."""

@@ -1,0 +1,71 @@
+"""From a document that somebody wrote to an entry that cannot be wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from planner.documents import paths
+from planner.documents.errors import DocumentError, FieldError, from_validation, refuse
+from planner.documents.fields import fields_by_place
+from planner.documents.plain import impurities
+from planner.entries.base import Entry
+from planner.entries.hardware import Hardware
+from planner.entries.link import Link
+from planner.entries.model import Model
+from planner.entries.price import Price
+from planner.entries.profile import Profile
+from planner.entries.traffic import Traffic
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of entry: its schema, and which fields name entries of other kinds."""
+
+    schema: type[Entry]
+    references: Mapping[str, str]
+
+
+KINDS: Mapping[str, Kind] = {
+    "hardware": Kind(Hardware, {}),
+    "models": Kind(Model, {}),
+    "profiles": Kind(Profile, {"model": "models", "hardware": "hardware"}),
+    "traffic": Kind(Traffic, {}),
+    "links": Kind(Link, {}),
+    "prices": Kind(Price, {"hardware": "hardware"}),
+}
+
+
+def check(kind: str, document: Any) -> Entry:
+    """The entry that a document is. Raises DocumentError with every mistake."""
+    if not isinstance(document, Mapping):
+        raise refuse(None, None, "must be a table of fields")
+    found = list(impurities(document))
+    if found:
+        raise DocumentError(found)
+    schema = KINDS[kind].schema
+    try:
+        entry = schema.model_validate(deepcopy(dict(document)))
+    except ValidationError as problem:
+        raise from_validation(problem, document, fields_by_place(schema)) from problem
+    found = list(provenance_mistakes(document))
+    if found:
+        raise DocumentError(found)
+    return entry
+
+
+def provenance_mistakes(raw: Mapping[str, Any]) -> list[FieldError]:
+    """Provenance of something that is not there helps nobody: most likely its path is misspelt."""
+    found = []
+    for path in raw.get("provenance") or {}:
+        try:
+            paths.get(raw, path)
+        except paths.NoSuchPath as problem:
+            found.append(
+                FieldError(f"provenance.{path}", None, f"leads nowhere; from there: {', '.join(problem.known)}")
+            )
+    return found
