@@ -67,3 +67,98 @@ class Job(models.Model):
     @property
     def is_ended(self) -> bool:
         return self.state in self.ENDED
+
+
+class Entry(models.Model):
+    """One thing of the catalogue, or one scenario: its document, and how it came to be what it is.
+
+    See `planner.store` for every change. The document is checked before it is stored, never after.
+    """
+
+    class Origin(models.TextChoices):
+        SHIPPED = "shipped"
+        USER = "user"
+
+    kind = models.CharField(max_length=20)
+    name = models.CharField(max_length=100, help_text="Its address; it stays when everything else changes.")
+    title = models.CharField(max_length=2000, blank=True, default="")
+    document = models.JSONField()
+    facts = models.JSONField(
+        default=dict, help_text="What lists sort by: computed from the document whenever it changes."
+    )
+    origin = models.CharField(max_length=10, choices=Origin, default=Origin.USER)
+    revision = models.PositiveIntegerField(
+        default=1, help_text="Counts the changes; a writer names the one it has read."
+    )
+    archived = models.BooleanField(default=False, help_text="Kept for what uses it, and offered no more.")
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["kind", "name"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["kind", "name"], name="entry_address"),
+        ]
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["kind", "archived", "name"], name="entry_lists"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind}/{self.name}"
+
+
+class Revision(models.Model):
+    """An entry as it was: one row a change, none ever altered."""
+
+    class Change(models.TextChoices):
+        CREATED = "created"
+        IMPORTED = "imported"
+        EDITED = "edited"
+        ARCHIVED = "archived"
+        RESTORED = "restored"
+
+    entry = models.ForeignKey(Entry, on_delete=models.CASCADE, related_name="revisions")
+    number = models.PositiveIntegerField()
+    change = models.CharField(max_length=10, choices=Change)
+    document = models.JSONField()
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["-number"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["entry", "number"], name="revision_number"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.entry_id} revision {self.number}: {self.change}"
+
+
+class Trace(models.Model):
+    """A recorded trace, stored once however many traffic entries use it: found by what it holds."""
+
+    digest = models.CharField(max_length=64, primary_key=True, help_text="SHA-256 of its chunks.")
+    rows = models.PositiveBigIntegerField()
+    statistics = models.JSONField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"{self.rows} requests, {self.digest[:12]}"
+
+
+class TraceChunk(models.Model):
+    """A run of a trace's requests, encoded by `planner.engine.trace`."""
+
+    trace = models.ForeignKey(Trace, on_delete=models.CASCADE, related_name="chunks")
+    index = models.PositiveIntegerField()
+    rows = models.PositiveIntegerField()
+    data = models.BinaryField()
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["index"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["trace", "index"], name="trace_chunk"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.trace_id[:12]} chunk {self.index}"

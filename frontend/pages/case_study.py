@@ -73,8 +73,8 @@ INPUTS = (
         "clusters.pd.prefill_instances",
     ),
     ("S_kv(l), state that a request of length l leaves", "model.s_kv.bytes"),
-    ("T_prefill(l) on 8 × H200 (PrfaaS)", "model.profiles.h200x8.seconds"),
-    ("T_prefill(l) on 8 × H20 (PD-P)", "model.profiles.h20x8.seconds"),
+    ("T_prefill(l) on 8 × H200 (PrfaaS)", "model.profiles.internal-1t-hybrid-h200x8.seconds"),
+    ("T_prefill(l) on 8 × H20 (PD-P)", "model.profiles.internal-1t-hybrid-h20x8.seconds"),
     (
         "Input lengths: log-normal, μ {traffic[input_tokens][mu]}, σ {traffic[input_tokens][sigma]}, "
         "on [{traffic[input_tokens][min]:,}, {traffic[input_tokens][max]:,}] tokens",

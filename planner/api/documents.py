@@ -12,7 +12,7 @@ from rest_framework import status
 from rest_framework.response import Response
 from rest_framework.views import exception_handler as rest_exception_handler
 
-from planner import scenario
+from planner import scenario, store
 from planner.documents.errors import FieldError, refuse
 from planner.engine.throughput import Form
 from planner.scenario import DocumentError, Scenario, catalogued
@@ -59,16 +59,30 @@ def _scenario(given: Any, overrides: Any) -> Scenario:
     if not isinstance(overrides, Mapping):
         raise refuse("set", overrides, "must be an object of PATH to value")
     if isinstance(given, str):
-        return scenario.parse(catalogued(given), overrides)
+        return _named(given, overrides)
     if isinstance(given, Mapping):
-        return scenario.parse(given, overrides)
+        return scenario.parse(given, overrides, store.STORED)
     raise refuse("scenario", given, "must be the name of a scenario or a scenario document")
+
+
+def _named(name: str, overrides: Mapping[str, Any]) -> Scenario:
+    """A shipped scenario, which nobody can change, or else a stored one. Raises DocumentError."""
+    if name in scenario.SHIPPED:
+        return scenario.parse(catalogued(name), overrides)
+    found = store.entries(store.SCENARIOS, archived=None).filter(name=name).first()
+    if found is None:
+        known = ", ".join(sorted({*scenario.SHIPPED, *store.STORED.names(store.SCENARIOS)[:20]}))
+        raise refuse("scenario", name, f"is neither a shipped nor a stored scenario; known: {known}")
+    return scenario.parse(found.document, overrides, store.STORED)
 
 
 def exception_handler(error: Exception, context: dict[str, Any]) -> Response | None:
     """Every refusal as {"errors": [{field, value, message}]}; what is not a refusal stays an exception."""
     if isinstance(error, DocumentError):
         return Response({"errors": [one.as_json() for one in error.errors]}, status=status.HTTP_400_BAD_REQUEST)
+    if isinstance(error, store.Conflict | store.InUse):
+        said = FieldError(None, None, str(error))
+        return Response({"errors": [said.as_json()]}, status=status.HTTP_409_CONFLICT)
     if isinstance(error, RequestDataTooBig):
         said = FieldError(None, None, f"the body must not exceed {settings.DATA_UPLOAD_MAX_MEMORY_SIZE} bytes")
         return Response({"errors": [said.as_json()]}, status=status.HTTP_413_REQUEST_ENTITY_TOO_LARGE)

@@ -4,12 +4,15 @@ from django.urls import URLPattern, URLResolver, path, re_path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 from rest_framework.routers import SimpleRouter
 
+from planner.api.catalogue import VIEW_SETS
 from planner.api.evaluate import EvaluateView, WhatIfView
 from planner.api.jobs import JobViewSet
 from planner.api.unknown import NoSuchAddress
 
 router = SimpleRouter()
 router.register("jobs", JobViewSet, basename="job")
+for kind, view_set in VIEW_SETS.items():
+    router.register(kind, view_set, basename=kind)
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("evaluate/", EvaluateView.as_view(), name="evaluate"),

@@ -41,7 +41,7 @@ def fields_by_place(document: type[BaseModel]) -> dict[str, list[str]]:
         places[place] = [field.alias or name for name, field in table.model_fields.items()]
         for name, field in table.model_fields.items():
             below = f"{place}.{name}" if place else name
-            for inner in _tables(field.annotation):
+            for inner in tables_of(field.annotation):
                 visit(inner, f"{below}.{_tag(inner, field.discriminator)}" if field.discriminator else below)
 
     visit(document, "")
@@ -53,7 +53,8 @@ def _tag(table: type[BaseModel], discriminator: Any) -> str:
     return str(get_args(table.model_fields[discriminator].annotation)[0])
 
 
-def _tables(annotation: Any) -> list[type[BaseModel]]:
+def tables_of(annotation: Any) -> list[type[BaseModel]]:
+    """The tables that a field of this annotation may hold."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
-    return [table for part in get_args(annotation) for table in _tables(part)]
+    return [table for part in get_args(annotation) for table in tables_of(part)]

@@ -55,10 +55,10 @@ class CachedPrefill(Table):
 
 
 class DecodeStep(Table):
-    """Seconds of one decode step with `batch` requests of `context_tokens` each."""
+    """Seconds of one decode step with `batch` requests of `context_tokens` each; null where nobody says how long."""
 
     batch: Positive
-    context_tokens: Tokens
+    context_tokens: Tokens | None = None
     seconds: Positive
 
 

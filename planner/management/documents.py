@@ -7,6 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from planner import store
 from planner.catalog import files
 from planner.engine.throughput import Form
 from planner.scenario import DocumentError, Scenario, load
@@ -28,7 +29,7 @@ class ScenarioCommand(BaseCommand):
     def scenario(self, options: dict[str, Any]) -> Scenario:
         """The scenario that the arguments name. Raises CommandError with exit status 2."""
         try:
-            return load(options["scenario"], overrides(options["overrides"]))
+            return load(options["scenario"], overrides(options["overrides"]), store.catalogue())
         except DocumentError as problem:
             raise CommandError(str(problem), returncode=BAD_INPUT) from problem
 

@@ -14,9 +14,12 @@ from pydantic import ValidationError
 from planner import catalog
 from planner.catalog import files
 from planner.documents import paths
-from planner.documents.errors import DocumentError, FieldError, from_validation, refuse
+from planner.documents.errors import DocumentError, from_validation, refuse
 from planner.documents.fields import fields_by_place
 from planner.documents.plain import impurities
+from planner.entries.checking import provenance_mistakes
+from planner.scenario import references
+from planner.scenario.references import Catalogue
 from planner.scenario.rules import mistakes
 from planner.scenario.schema import SCHEMA_VERSION, Document
 
@@ -59,9 +62,16 @@ class Scenario:
         return list(paths.figures(used))
 
 
-def load(name_or_path: str, overrides: Mapping[str, Any] | None = None) -> Scenario:
-    """A shipped scenario by name, or one from a YAML or JSON file. Raises DocumentError."""
-    return parse(source_document(name_or_path), overrides)
+def load(
+    name_or_path: str, overrides: Mapping[str, Any] | None = None, catalogue: Catalogue = catalog.SHIPPED
+) -> Scenario:
+    """A shipped scenario by name, or one from a YAML or JSON file whose names stand in `catalogue`.
+
+    Raises DocumentError.
+    """
+    if name_or_path in SHIPPED:
+        return parse(catalogued(name_or_path), overrides)
+    return parse(source_document(name_or_path), overrides, catalogue)
 
 
 def catalogued(name: str) -> dict[str, Any]:
@@ -86,23 +96,35 @@ def source_document(name_or_path: str) -> dict[str, Any]:
         raise refuse(None, None, str(problem)) from problem
 
 
-def parse(document: Mapping[str, Any], overrides: Mapping[str, Any] | None = None) -> Scenario:
-    """A scenario from a document, references resolved and `overrides` (path to value) applied. Raises DocumentError."""
+def parse(
+    document: Mapping[str, Any], overrides: Mapping[str, Any] | None = None, catalogue: Catalogue = catalog.SHIPPED
+) -> Scenario:
+    """A scenario from a document, names looked up in `catalogue` and `overrides` (path to value) applied.
+
+    Raises DocumentError.
+    """
     _require_plain(document)
-    raw = resolve(deepcopy(dict(document)))
+    raw = resolve(deepcopy(dict(document)), catalogue)
     if overrides:
         for path, value in overrides.items():
             _require_plain(value, path)
             override(raw, path, value)
-        raw = resolve(raw)
+        raw = resolve(raw, catalogue)
     try:
         parsed = Document.model_validate(raw)
     except ValidationError as problem:
         raise from_validation(problem, raw, fields_by_place(Document)) from problem
-    found = [*mistakes(parsed), *_provenance_mistakes(raw)]
+    found = [*mistakes(parsed), *provenance_mistakes(raw)]
     if found:
         raise DocumentError(found)
     return Scenario(parsed, raw)
+
+
+def table(document: Any) -> Mapping[str, Any]:
+    """The document, if it is a table at all. Raises DocumentError."""
+    if not isinstance(document, Mapping):
+        raise refuse(None, None, "must be a table of fields")
+    return document
 
 
 def _require_plain(value: Any, path: str = "") -> None:
@@ -127,45 +149,10 @@ def override(raw: dict[str, Any], path: str, value: Any, origin: Mapping[str, st
             entries[path] = dict(origin)
 
 
-def resolve(raw: dict[str, Any]) -> dict[str, Any]:
+def resolve(raw: dict[str, Any], catalogue: Catalogue) -> dict[str, Any]:
     """Replaces every reference to the catalogue, in place, by its entry with its provenance. Raises DocumentError."""
     version = raw.get("schema_version", SCHEMA_VERSION)
     if type(version) is not int or version != SCHEMA_VERSION:  # true would pass for 1
         raise refuse("schema_version", version, f"is not known; this version reads {SCHEMA_VERSION}")
-    for field, kind in (("model", "models"), ("traffic", "traffic")):
-        _resolve(raw, raw, field, kind, field)
-    clusters = raw.get("clusters")
-    for cluster in clusters if isinstance(clusters, list) else []:
-        if isinstance(cluster, dict):
-            _resolve(raw, cluster, "hardware", "hardware", f"clusters.{cluster.get('name')}.hardware")
+    references.resolve(raw, catalogue)
     return raw
-
-
-def _resolve(raw: dict[str, Any], holder: dict[str, Any], field: str, kind: str, path: str) -> None:
-    name = holder.get(field)
-    if not isinstance(name, str):
-        return
-    try:
-        entry = catalog.entry(kind, name)
-    except catalog.NotInCatalogue as problem:
-        raise refuse(path, name, f"is not in the catalogue; known: {', '.join(problem.known)}") from problem
-    origins = entry.pop("provenance", {})
-    holder[field] = entry
-    entries = raw.setdefault("provenance", {})
-    if isinstance(entries, dict):  # anything else is refused with the rest of the document
-        entries.pop(path, None)
-        for inner, origin in origins.items():
-            entries.setdefault(f"{path}.{inner}", origin)
-
-
-def _provenance_mistakes(raw: Mapping[str, Any]) -> list[FieldError]:
-    """Provenance of something that is not there helps nobody: most likely its path is misspelt."""
-    found = []
-    for path in raw.get("provenance") or {}:
-        try:
-            paths.get(raw, path)
-        except paths.NoSuchPath as problem:
-            found.append(
-                FieldError(f"provenance.{path}", None, f"leads nowhere; from there: {', '.join(problem.known)}")
-            )
-    return found

@@ -17,13 +17,13 @@ def everything(kind):
 
 
 def test_the_inferred_h20_profile_says_so():
-    origin = load(BASE).provenance("model.profiles.h20x8.seconds")
+    origin = load(BASE).provenance("model.profiles.internal-1t-hybrid-h20x8.seconds")
     assert origin["kind"] == "inferred"
     assert "Not published" in origin["source"]
 
 
 def test_the_measured_profile_of_table_5_is_published():
-    assert load(BASE).provenance("model.profiles.h200x8.seconds")["kind"] == "published"
+    assert load(BASE).provenance("model.profiles.internal-1t-hybrid-h200x8.seconds")["kind"] == "published"
     assert "table 5" in load(BASE).provenance("model.s_kv.bytes")["source"]
 
 
@@ -75,7 +75,7 @@ def test_a_field_set_by_hand_is_the_users():
 def test_a_whole_part_set_by_hand_loses_the_sources_of_what_was_in_it():
     model = shipped()["model"]
     scenario = load(BASE, {"model": model})
-    assert scenario.provenance("model.profiles.h20x8.seconds")["kind"] == "user"
+    assert scenario.provenance("model.profiles.internal-1t-hybrid-h20x8.seconds")["kind"] == "user"
 
 
 def test_what_does_not_enter_a_result_does_not_weaken_it():
@@ -89,7 +89,7 @@ def test_a_reference_brings_its_sources_even_where_the_document_has_others():
     del document["provenance"]["model"]
     document["model"] = "internal-1t-hybrid"
     scenario = parse(document)
-    assert scenario.provenance("model.profiles.h20x8")["kind"] == "inferred"
+    assert scenario.provenance("model.profiles.internal-1t-hybrid-h20x8")["kind"] == "inferred"
     assert scenario.provenance("traffic.output_tokens")["kind"] == "measured"
 
 

@@ -33,8 +33,8 @@ BAD = [
     ("model.s_kv.bytes", 5, "must be a list"),
     ("model.s_kv.interpolation", "cubic", "'log_log' or 'quadratic'"),
     ("model.profiles", [], "at least 1"),
-    ("model.profiles.h20x8.seconds", [1, "2", 3, 4], "must be a number"),
-    ("model.profiles.h20x8.hardware", "b200", "profiles: h200 × 8, b200 × 8"),
+    ("model.profiles.internal-1t-hybrid-h20x8.seconds", [1, "2", 3, 4], "must be a number"),
+    ("model.profiles.internal-1t-hybrid-h20x8.hardware", "b200", "profiles: h200 × 8, b200 × 8"),
     ("clusters", [], "at least 1"),
     ("clusters", {}, "must be a list"),
     ("clusters.pd.role", "decode", "'prfaas' or 'pd'"),
@@ -88,7 +88,7 @@ BAD = [
 ELSEWHERE = {
     ("model.s_kv.tokens", "must rise"): "model.s_kv",
     ("model.s_kv.tokens", "4 values for 2 lengths"): "model.s_kv",
-    ("model.profiles.h20x8.hardware", "profiles: h200 × 8, b200 × 8"): "clusters.pd.hardware",
+    ("model.profiles.internal-1t-hybrid-h20x8.hardware", "profiles: h200 × 8, b200 × 8"): "clusters.pd.hardware",
     ("clusters.pd.role", "exactly one cluster of role pd"): "clusters",
     ("clusters.pd.gpus_per_instance", "has no profile"): "clusters.pd.hardware",
     ("traffic.input_tokens.max", "min < max"): "traffic.input_tokens",
@@ -134,7 +134,7 @@ def test_a_refusal_is_one_line_of_field_value_and_remedy(path, value, line):
     [
         ("", "schema_version, name, title"),
         ("model.", "name, title, s_kv, profiles"),
-        ("model.profiles.h20x8.", "gpus_per_instance"),
+        ("model.profiles.internal-1t-hybrid-h20x8.", "gpus_per_instance"),
         ("clusters.pd.", "name, role, hardware"),
         ("clusters.pd.hardware.", "name, title"),
         ("links.wan.", "name, from, to, bandwidth_bps"),

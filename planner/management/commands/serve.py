@@ -18,6 +18,8 @@ from django.contrib.auth import get_user_model
 from django.core.management import BaseCommand, CommandError, call_command
 from django.db import connection
 
+from planner.seeding import seed
+
 BACKLOG = 2048
 GRACE_S = 1
 
@@ -35,6 +37,7 @@ class Command(BaseCommand):
         with listen(host, port) as listener:
             call_command("migrate", verbosity=0, interactive=False)
             write_ahead()
+            seed()
             self._create_admin()
             server = Server(listener, on_ready=self._say_where)
             server.run(sockets=[listener])

@@ -1,0 +1,220 @@
+"""The catalogue over REST: one view set a kind of entry, all alike."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from django.db.models import F, Q, QuerySet
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema, extend_schema_view
+from rest_framework import serializers, status, viewsets
+from rest_framework.decorators import action
+from rest_framework.pagination import PageNumberPagination
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from planner import store
+from planner.api.evaluate import ErrorsSerializer
+from planner.documents.errors import refuse
+from planner.models import Entry, Revision
+
+
+class EntrySerializer(serializers.ModelSerializer[Entry]):
+    """An entry: its document, where it stands, and what lists compare."""
+
+    document = serializers.DictField(help_text="The entry itself, SI units, each figure with its provenance.")
+    facts = serializers.DictField(help_text="Computed from the document; SI units.")
+
+    class Meta:
+        model = Entry
+        fields: ClassVar[list[str]] = [
+            "name", "title", "revision", "archived", "origin", "created_at", "updated_at", "facts", "document",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+
+class RevisionSerializer(serializers.ModelSerializer[Revision]):
+    """An entry as it was."""
+
+    by = serializers.CharField(source="by.username", default=None, allow_null=True)
+    document = serializers.DictField()
+
+    class Meta:
+        model = Revision
+        fields: ClassVar[list[str]] = ["number", "change", "by", "at", "document"]
+        read_only_fields = fields
+
+
+class CloneSerializer(serializers.Serializer[Any]):
+    """What a copy is called."""
+
+    name = serializers.CharField()
+
+
+class Pages(PageNumberPagination):
+    """Up to 200 a page."""
+
+    page_size = 50
+    page_size_query_param = "page_size"
+    max_page_size = 200
+
+
+DOCUMENT = {"application/json": OpenApiTypes.OBJECT}
+REFUSED = {400: ErrorsSerializer}
+CONFLICT = {
+    409: OpenApiResponse(ErrorsSerializer, description="Changed by somebody else since, or used by other entries.")
+}
+FILTERS = [
+    OpenApiParameter("search", str, description="Text in name or title."),
+    OpenApiParameter("archived", str, enum=["no", "yes", "all"], description="Default: no."),
+    OpenApiParameter("origin", str, enum=["shipped", "user"]),
+    OpenApiParameter("ordering", str, description="A field, a fact or a dotted path into the document; - turns it."),
+    OpenApiParameter("page_size", int, description="Up to 200."),
+]
+OWN_FIELDS = ("name", "title", "revision", "created_at", "updated_at")
+ARCHIVED = {"no": False, "yes": True, "all": None}
+
+
+@extend_schema_view(
+    list=extend_schema(summary="All entries", parameters=FILTERS),
+    retrieve=extend_schema(summary="One entry"),
+)
+class EntryViewSet(viewsets.ReadOnlyModelViewSet[Entry]):
+    """Entries of one kind. Writers send the document; a change names the revision it rests on by `If-Match`."""
+
+    kind: str
+    serializer_class = EntrySerializer
+    pagination_class = Pages
+    lookup_field = "name"
+    lookup_value_regex = r"[A-Za-z0-9_-]+"
+    filters: ClassVar[tuple[str, ...]] = ()
+    """Fields of the document that a list can be narrowed by."""
+
+    def get_queryset(self) -> QuerySet[Entry]:
+        return Entry.objects.filter(kind=self.kind)
+
+    def filter_queryset(self, queryset: QuerySet[Entry]) -> QuerySet[Entry]:
+        return narrowed(queryset, self.request.query_params, self.filters) if self.action == "list" else queryset
+
+    def retrieve(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        return _entry(self.get_object())
+
+    @extend_schema(summary="Add an entry", request=DOCUMENT, responses={201: EntrySerializer, **REFUSED})
+    def create(self, request: Request) -> Response:
+        entry = store.create(self.kind, request.data, by=request.user.pk)
+        address = self.reverse_action("detail", args=[entry.name])
+        return _entry(entry, status.HTTP_201_CREATED, Location=address)
+
+    @extend_schema(
+        summary="Change an entry",
+        request=DOCUMENT,
+        parameters=[OpenApiParameter("If-Match", str, OpenApiParameter.HEADER, description="The ETag that was read.")],
+        responses={200: EntrySerializer, **REFUSED, **CONFLICT},
+    )
+    def update(self, request: Request, name: str) -> Response:
+        entry = self.get_object()
+        return _entry(store.update(entry, request.data, revision=_revision(request, entry), by=request.user.pk))
+
+    @extend_schema(summary="Delete an entry that nothing uses", responses={204: None, **CONFLICT})
+    def destroy(self, request: Request, name: str) -> Response:
+        store.delete(self.get_object())
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+    @extend_schema(summary="Offer an entry no more", request=None, responses={200: EntrySerializer, **CONFLICT})
+    @action(detail=True, methods=["post"])
+    def archive(self, request: Request, name: str) -> Response:
+        entry = self.get_object()
+        return _entry(store.archive(entry, revision=_revision(request, entry), by=request.user.pk))
+
+    @extend_schema(summary="Offer an entry again", request=None, responses={200: EntrySerializer, **CONFLICT})
+    @action(detail=True, methods=["post"])
+    def restore(self, request: Request, name: str) -> Response:
+        entry = self.get_object()
+        return _entry(store.restore(entry, revision=_revision(request, entry), by=request.user.pk))
+
+    @extend_schema(summary="Copy an entry", request=CloneSerializer, responses={201: EntrySerializer, **REFUSED})
+    @action(detail=True, methods=["post"])
+    def clone(self, request: Request, name: str) -> Response:
+        asked = CloneSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        return _entry(store.clone(self.get_object(), asked.validated_data["name"], by=request.user.pk), 201)
+
+    @extend_schema(summary="An entry's changes, the newest first", responses=RevisionSerializer(many=True))
+    @action(detail=True, methods=["get"])
+    def history(self, request: Request, name: str) -> Response:
+        page = self.paginate_queryset(self.get_object().revisions.select_related("by"))
+        return self.get_paginated_response(RevisionSerializer(page, many=True).data)
+
+    @extend_schema(summary="What uses an entry", responses=OpenApiTypes.OBJECT)
+    @action(detail=True, methods=["get"])
+    def uses(self, request: Request, name: str) -> Response:
+        found = store.users(self.get_object())
+        return Response({"uses": [{"kind": user.kind, "name": user.name, "title": user.title} for user in found]})
+
+
+def _entry(entry: Entry, code: int = status.HTTP_200_OK, **headers: str) -> Response:
+    return Response(EntrySerializer(entry).data, code, headers={"ETag": f'"{entry.revision}"', **headers})
+
+
+def _revision(request: Request, entry: Entry) -> int:
+    """The revision that the writer has read: the one named by If-Match, or else the newest. Raises DocumentError."""
+    given = request.headers.get("If-Match", "*").strip().removeprefix("W/").strip('"')
+    if given == "*":
+        return entry.revision
+    if not given.isdecimal():
+        raise refuse("If-Match", given, "must be the ETag of an entry, a number in quotes")
+    return int(given)
+
+
+def narrowed(queryset: QuerySet[Entry], asked: Any, filters: tuple[str, ...]) -> QuerySet[Entry]:
+    """The entries that a query asks for, in its order. Raises DocumentError on what it cannot ask."""
+    allowed = ("search", "archived", "origin", "ordering", "page", "page_size", "format", *filters)
+    for field in asked:
+        if field not in allowed:
+            raise refuse(field, asked[field], f"is not a filter here; allowed: {', '.join(allowed)}")
+    archived = asked.get("archived", "no")
+    if archived not in ARCHIVED:
+        raise refuse("archived", archived, "must be no, yes or all")
+    if (wanted := ARCHIVED[archived]) is not None:
+        queryset = queryset.filter(archived=wanted)
+    if search := asked.get("search"):
+        queryset = queryset.filter(Q(name__icontains=search) | Q(title__icontains=search))
+    if origin := asked.get("origin"):
+        queryset = queryset.filter(origin=origin)
+    for field in filters:
+        if field in asked:
+            queryset = queryset.filter(**{f"document__{field.replace('.', '__')}": asked[field]})
+    return queryset.order_by(*_order(asked.get("ordering", "name")), "name")
+
+
+def _order(asked: str) -> list[Any]:
+    """Ordering terms; a value that is not there comes last, whichever way."""
+    terms = []
+    for field in filter(None, asked.split(",")):
+        path = field.removeprefix("-")
+        if not all(part.isidentifier() for part in path.split(".")) or "__" in path:
+            raise refuse("ordering", field, "must be a field, a fact or a dotted path into the document")
+        column = path if path in OWN_FIELDS else path.replace(".", "__")
+        if path.split(".")[0] not in (*OWN_FIELDS, "facts", "document"):
+            raise refuse(
+                "ordering", field, f"must be one of {', '.join(OWN_FIELDS)}, or begin with facts. or document."
+            )
+        term = F(column)
+        terms.append(term.desc(nulls_last=True) if field.startswith("-") else term.asc(nulls_last=True))
+    return terms
+
+
+def view_set(kind: str, *filters: str) -> type[EntryViewSet]:
+    """The view set of a kind."""
+    return type(f"{kind.title()}ViewSet", (EntryViewSet,), {"kind": kind, "filters": filters})
+
+
+VIEW_SETS = {
+    "hardware": view_set("hardware", "vendor"),
+    "models": view_set("models", "kv_dtype"),
+    "profiles": view_set("profiles", "model", "hardware", "engine"),
+    "traffic": view_set("traffic"),
+    "links": view_set("links"),
+    "prices": view_set("prices", "hardware", "provider", "region", "kind", "date"),
+    "scenarios": view_set("scenarios"),
+}

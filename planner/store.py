@@ -1,0 +1,219 @@
+"""The stored catalogue: every change to an entry goes through here, is checked first, and leaves a revision."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from django.db import DatabaseError, IntegrityError, transaction
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
+
+from planner import catalog, facts, scenario
+from planner.documents.errors import DocumentError, FieldError, refuse
+from planner.documents.order import ordered
+from planner.entries import KINDS, check
+from planner.models import Entry, Revision
+from planner.scenario.schema import Document
+
+SCENARIOS = "scenarios"
+ALL_KINDS = (*KINDS, SCENARIOS)
+"""In the order in which they may be stored: what is named comes before what names it."""
+Change = Revision.Change
+USER = Entry.Origin.USER
+
+
+class Conflict(Exception):
+    """Somebody else has changed the entry since it was read."""
+
+
+class InUse(Exception):
+    """Others name the entry, so that it can be archived but not deleted; `users` are they."""
+
+    def __init__(self, users: list[Entry]) -> None:
+        super().__init__(f"is used by {', '.join(f'{user.kind}/{user.name}' for user in users)}")
+        self.users = users
+
+
+# --- reading -----------------------------------------------------------------------------------------------------
+
+
+def entries(kind: str, archived: bool | None = False) -> QuerySet[Entry]:
+    """The entries of a kind; `archived` None: all of them."""
+    found = Entry.objects.filter(kind=kind)
+    return found if archived is None else found.filter(archived=archived)
+
+
+class Stored:
+    """The stored catalogue as scenarios look names up in it."""
+
+    def names(self, kind: str) -> tuple[str, ...]:
+        """Names of what is offered, in order."""
+        return tuple(entries(kind).order_by("name").values_list("name", flat=True))
+
+    def entry(self, kind: str, name: str) -> dict[str, Any]:
+        """A document by name, archived or not. Raises LookupError."""
+        found = Entry.objects.filter(kind=kind, name=name).first()
+        if found is None:
+            raise scenario.NotInCatalogue(kind, name, self.names(kind))
+        return dict(found.document)
+
+    def profiles(self, model: str) -> list[dict[str, Any]]:
+        """Every profile of a model that is offered."""
+        return [dict(found.document) for found in entries("profiles").filter(document__model=model).order_by("name")]
+
+
+STORED = Stored()
+
+
+def catalogue() -> scenario.Catalogue:
+    """What is stored, or what is shipped where nothing is stored yet, as before the first start."""
+    try:
+        return STORED if Entry.objects.exists() else catalog.SHIPPED
+    except DatabaseError:
+        return catalog.SHIPPED
+
+
+def users(entry: Entry) -> list[Entry]:
+    """The entries that name this one."""
+    naming = Q(pk__in=[])
+    for kind, known in KINDS.items():
+        for field, target in known.references.items():
+            if target == entry.kind:
+                naming |= Q(kind=kind, **{f"document__{field}": entry.name})
+    if entry.kind in ("models", "traffic"):
+        field = entry.kind.rstrip("s")
+        naming |= Q(kind=SCENARIOS) & Q(**{f"document__{field}__name": entry.name})
+    return list(Entry.objects.filter(naming).order_by("kind", "name"))
+
+
+def written(entry: Entry) -> dict[str, Any]:
+    """The document in the schema's order, whichever order the database keeps."""
+    schema = Document if entry.kind == SCENARIOS else KINDS[entry.kind].schema
+    return dict(ordered(entry.document, schema))
+
+
+def scenario_of(entry: Entry) -> scenario.Scenario:
+    """The scenario that a stored document is."""
+    return scenario.parse(entry.document, catalogue=STORED)
+
+
+# --- changing ----------------------------------------------------------------------------------------------------
+
+
+def checked(kind: str, document: Any) -> dict[str, Any]:
+    """The document as it would be stored: valid, complete, in the schema's order. Raises DocumentError."""
+    if kind == SCENARIOS:
+        found = scenario.parse(scenario.table(document), catalogue=STORED)
+        return ordered(found.document(), Document)
+    entry = check(kind, document)
+    _require_references(kind, document)
+    return ordered(document, type(entry))
+
+
+def _require_references(kind: str, document: Mapping[str, Any]) -> None:
+    found = []
+    for field, target in KINDS[kind].references.items():
+        if not Entry.objects.filter(kind=target, name=document[field]).exists():
+            known = ", ".join(STORED.names(target)[:20]) or "nothing yet"
+            found.append(FieldError(field, document[field], f"is not among the stored {target}; known: {known}"))
+    if found:
+        raise DocumentError(found)
+
+
+def create(
+    kind: str, document: Any, *, by: int | None = None, change: str = Change.CREATED, origin: str = USER
+) -> Entry:
+    """Stores a new entry. Raises DocumentError, also where the name is taken."""
+    accepted = checked(kind, document)
+    try:
+        with transaction.atomic():
+            entry = Entry.objects.create(
+                kind=kind,
+                name=accepted["name"],
+                title=accepted.get("title", ""),
+                document=accepted,
+                facts=facts.of(kind, accepted),
+                origin=origin,
+            )
+            _note(entry, change, by)
+    except IntegrityError as problem:
+        raise refuse("name", accepted["name"], f"is taken among {kind}; choose another") from problem
+    return entry
+
+
+def update(entry: Entry, document: Any, *, revision: int, by: int | None = None, change: str = Change.EDITED) -> Entry:
+    """Stores a new document in the place of `revision`. Raises DocumentError, and Conflict where that is not the last."""
+    accepted = checked(entry.kind, document)
+    if accepted["name"] != entry.name:
+        raise refuse("name", accepted["name"], f"cannot change, since others may name it; it is {entry.name}")
+    values = {"title": accepted.get("title", ""), "document": accepted, "facts": facts.of(entry.kind, accepted)}
+    return _changed(entry, revision, change, by, **values)
+
+
+def archive(entry: Entry, *, revision: int, by: int | None = None) -> Entry:
+    """Offers it no more; what uses it goes on. Raises Conflict."""
+    return _changed(entry, revision, Change.ARCHIVED, by, archived=True)
+
+
+def restore(entry: Entry, *, revision: int, by: int | None = None) -> Entry:
+    """Offers it again. Raises Conflict."""
+    return _changed(entry, revision, Change.RESTORED, by, archived=False)
+
+
+def delete(entry: Entry) -> None:
+    """Removes it with its history. Raises InUse."""
+    using = users(entry)
+    if using:
+        raise InUse(using)
+    entry.delete()
+
+
+def clone(entry: Entry, name: str, *, by: int | None = None) -> Entry:
+    """The same document under another name. Raises DocumentError."""
+    return create(entry.kind, {**entry.document, "name": name}, by=by)
+
+
+def store_all(documents: Iterable[tuple[str, Any]], *, by: int | None = None) -> list[Entry]:
+    """Stores many, all or none: new ones are created, changed ones edited, equal ones left alone.
+
+    Raises DocumentError, the fields prefixed by the entry they stand in.
+    """
+    stored, mistakes = [], []
+    with transaction.atomic():
+        for kind, document in sorted(documents, key=lambda pair: ALL_KINDS.index(pair[0])):
+            try:
+                stored.append(_put(kind, document, by))
+            except DocumentError as problem:
+                name = document.get("name") if isinstance(document, Mapping) else None
+                mistakes += [
+                    FieldError(f"{kind}.{name}.{error.field or ''}".rstrip("."), error.value, error.message)
+                    for error in problem.errors
+                ]
+        if mistakes:
+            raise DocumentError(mistakes)
+    return stored
+
+
+def _put(kind: str, document: Any, by: int | None) -> Entry:
+    name = document.get("name") if isinstance(document, Mapping) else None
+    there = Entry.objects.filter(kind=kind, name=name).first() if isinstance(name, str) else None
+    if there is None:
+        return create(kind, document, by=by, change=Change.IMPORTED)
+    if checked(kind, document) == there.document:
+        return there
+    return update(there, document, revision=there.revision, by=by, change=Change.IMPORTED)
+
+
+def _changed(entry: Entry, revision: int, change: str, by: int | None, **values: Any) -> Entry:
+    with transaction.atomic():
+        rows = Entry.objects.filter(pk=entry.pk, revision=revision)
+        if not rows.update(**values, revision=revision + 1, updated_at=Now()):
+            raise Conflict(f"{entry} was changed by somebody else since revision {revision}; reload and try again")
+        entry.refresh_from_db()
+        _note(entry, change, by)
+    return entry
+
+
+def _note(entry: Entry, change: str, by: int | None) -> None:
+    Revision.objects.create(entry=entry, number=entry.revision, change=change, document=entry.document, by_id=by)

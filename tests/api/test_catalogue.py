@@ -1,0 +1,152 @@
+"""The catalogue over REST: lists that can be narrowed, ETags, and refusals that name the field."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from planner import seeding, store
+from planner.models import Entry
+
+pytestmark = pytest.mark.django_db
+CHIP = {"name": "x1", "title": "Chip X1", "memory_bytes": 8e10, "tdp_w": 700.0}
+KINDS = ["hardware", "models", "profiles", "traffic", "links", "prices", "scenarios"]
+
+
+@pytest.fixture
+def client():
+    client = Client()
+    client.force_login(User.objects.create_user("ada"))
+    return client
+
+
+def address(kind, name="", action=""):
+    return "/".join(["/api/v1", kind, *filter(None, [name, action])]) + "/"
+
+
+def post(client, where, body):
+    return client.post(where, body, content_type="application/json")
+
+
+def put(client, where, body, etag=None):
+    headers = {"If-Match": etag} if etag else {}
+    return client.put(where, body, content_type="application/json", headers=headers)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_anybody_reads_every_kind_and_nobody_writes_without_an_account(kind):
+    seeding.seed()
+    listed = Client().get(address(kind)).json()
+    assert listed["count"] == store.entries(kind).count() > 0
+    first = listed["results"][0]
+    assert Client().get(address(kind, first["name"])).json()["document"]["name"] == first["name"]
+    assert post(Client(), address(kind), {"name": "x"}).status_code in {401, 403}
+
+
+def test_an_entry_is_added_read_changed_and_deleted(client):
+    added = post(client, address("hardware"), CHIP)
+    assert (added.status_code, added["ETag"], added["Location"]) == (
+        201,
+        '"1"',
+        "http://testserver/api/v1/hardware/x1/",
+    )
+    assert client.get(address("hardware", "x1")).json()["document"] == CHIP
+    changed = put(client, address("hardware", "x1"), {**CHIP, "tdp_w": 900.0}, '"1"')
+    assert (changed.status_code, changed["ETag"], changed.json()["document"]["tdp_w"]) == (200, '"2"', 900.0)
+    assert client.delete(address("hardware", "x1")).status_code == 204
+    assert client.get(address("hardware", "x1")).status_code == 404
+
+
+def test_a_writer_who_is_late_is_told_so_and_overwrites_nothing(client):
+    post(client, address("hardware"), CHIP)
+    put(client, address("hardware", "x1"), {**CHIP, "tdp_w": 900.0}, '"1"')
+    late = put(client, address("hardware", "x1"), {**CHIP, "tdp_w": 100.0}, '"1"')
+    assert late.status_code == 409
+    assert "changed by somebody else" in late.json()["errors"][0]["message"]
+    assert Entry.objects.get().document["tdp_w"] == 900.0
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({**CHIP, "tdp_w": "hot"}, "tdp_w"),
+        ({**CHIP, "name": "has.dot"}, "name"),
+        ({**CHIP, "colour": "red"}, "colour"),
+        ([], None),
+    ],
+)
+def test_a_refusal_names_the_field_and_stores_nothing(client, body, field):
+    answer = post(client, address("hardware"), body)
+    assert answer.status_code == 400
+    assert answer.json()["errors"][0]["field"] == field
+    assert not Entry.objects.exists()
+
+
+def test_what_is_used_is_archived_restored_and_not_deleted(client):
+    post(client, address("hardware"), CHIP)
+    offer = {"name": "x1-acme", "hardware": "x1", "date": None, "kind": "spot", "usd_per_gpu_hour": 2.0}
+    assert post(client, address("prices"), offer).status_code == 201
+    refused = client.delete(address("hardware", "x1"))
+    assert (refused.status_code, "prices/x1-acme" in refused.content.decode()) == (409, True)
+    assert client.get(address("hardware", "x1", "uses")).json()["uses"][0]["name"] == "x1-acme"
+    assert post(client, address("hardware", "x1", "archive"), {}).json()["archived"] is True
+    assert client.get(address("hardware")).json()["count"] == 0
+    assert client.get(address("hardware") + "?archived=yes").json()["count"] == 1
+    assert post(client, address("hardware", "x1", "restore"), {}).json()["archived"] is False
+
+
+def test_a_history_tells_who_changed_what(client):
+    post(client, address("hardware"), CHIP)
+    put(client, address("hardware", "x1"), {**CHIP, "tdp_w": 900.0})
+    changes = client.get(address("hardware", "x1", "history")).json()["results"]
+    assert [(each["number"], each["change"], each["by"], each["document"]["tdp_w"]) for each in changes] == [
+        (2, "edited", "ada", 900.0),
+        (1, "created", "ada", 700.0),
+    ]
+
+
+def test_a_copy_is_made_under_another_name(client):
+    post(client, address("hardware"), CHIP)
+    copied = post(client, address("hardware", "x1", "clone"), {"name": "x2"})
+    assert (copied.status_code, copied.json()["document"]) == (201, {**CHIP, "name": "x2"})
+    assert post(client, address("hardware", "x1", "clone"), {}).json()["errors"][0]["field"] == "name"
+
+
+def listed(query, kind="prices"):
+    answer = Client().get(f"{address(kind)}?{query}")
+    assert answer.status_code == 200, answer.content
+    return answer.json()["results"]
+
+
+def test_lists_are_narrowed_sorted_and_cut_into_pages():
+    seeding.seed()
+    spots = listed("hardware=h100&kind=spot")
+    assert [each["document"]["kind"] for each in spots] == ["spot"]
+    dear = [each["facts"]["usd_per_gpu_hour"] for each in listed("ordering=-facts.usd_per_gpu_hour&page_size=200")]
+    assert dear == sorted(dear, reverse=True)
+    assert len(dear) == store.entries("prices").count()
+    memory = [each["document"].get("memory_bytes") for each in listed("ordering=document.memory_bytes", "hardware")]
+    assert memory == sorted(memory)
+    assert {each["name"] for each in listed("search=H20", "hardware")} >= {"h20", "h200"}
+    assert len(listed("page_size=2")) == 2
+
+
+def test_what_nobody_states_comes_last_whichever_way():
+    seeding.seed()
+    for ordering in ("document.tdp_w", "-document.tdp_w"):
+        found = [each["document"].get("tdp_w") for each in listed(f"ordering={ordering}", "hardware")]
+        stated = [each for each in found if each is not None]
+        assert found == [*sorted(stated, reverse=ordering.startswith("-")), *[None] * (len(found) - len(stated))]
+
+
+@pytest.mark.parametrize("query", ["colour=red", "ordering=secret__name", "archived=maybe", "ordering=password"])
+def test_a_query_that_cannot_be_asked_is_refused(query):
+    answer = Client().get(f"{address('hardware')}?{query}")
+    assert answer.status_code == 400
+    assert answer.json()["errors"][0]["field"] == query.split("=")[0]
+
+
+def test_a_stored_scenario_is_evaluated_by_its_name(client):
+    seeding.seed()
+    assert post(client, address("scenarios", "case-study-prfaas-pd", "clone"), {"name": "mine"}).status_code == 201
+    body = {"scenario": "mine", "set": {"routing.threshold_tokens": 19_600}}
+    assert post(Client(), "/api/v1/evaluate/", body).json()["threshold_tokens"] == 19_600

@@ -1,0 +1,161 @@
+"""The stored catalogue: checked before it is stored, every change kept, nothing lost that others use."""
+
+import pytest
+from django.contrib.auth.models import User
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.django import TestCase
+
+from planner import exchange, seeding, store
+from planner.catalog import documents, files
+from planner.documents.errors import DocumentError
+from planner.models import Entry, Revision
+
+pytestmark = pytest.mark.django_db
+CHIP = {"name": "x1", "title": "Chip X1", "memory_bytes": 8e10, "dense_flops": {"bf16": 1e15}}
+OFFER = {"name": "x1-acme", "hardware": "x1", "date": "2026-11-01", "kind": "on_demand", "usd_per_gpu_hour": 3.5}
+
+
+def errors(kind, document):
+    with pytest.raises(DocumentError) as caught:
+        store.create(kind, document)
+    return {error.field: error.message for error in caught.value.errors}
+
+
+def test_what_is_stored_is_what_was_given():
+    entry = store.create("hardware", CHIP)
+    assert store.written(Entry.objects.get(pk=entry.pk)) == CHIP
+    assert (entry.revision, entry.archived, entry.origin) == (1, False, "user")
+
+
+def test_a_mistake_stores_nothing_and_names_its_field():
+    assert "must be at least" in errors("hardware", {**CHIP, "memory_bytes": -1})["memory_bytes"]
+    assert "is not a field here" in errors("hardware", {**CHIP, "memory": 1})["memory"]
+    assert (
+        "leads nowhere" in errors("hardware", {**CHIP, "provenance": {"tdp_w": {"kind": "user"}}})["provenance.tdp_w"]
+    )
+    assert not Entry.objects.exists()
+    assert not Revision.objects.exists()
+
+
+def test_a_name_is_taken_once_among_entries_of_a_kind():
+    store.create("hardware", CHIP)
+    assert "is taken" in errors("hardware", CHIP)["name"]
+    assert Entry.objects.count() == 1
+
+
+def test_an_entry_cannot_name_what_is_not_there():
+    assert "is not among the stored hardware" in errors("prices", OFFER)["hardware"]
+    store.create("hardware", CHIP)
+    assert store.create("prices", OFFER).facts == {"usd_per_gpu_hour": 3.5}
+
+
+def test_a_change_names_the_revision_that_it_rests_on():
+    entry = store.create("hardware", CHIP)
+    store.update(entry, {**CHIP, "tdp_w": 700.0}, revision=1)
+    with pytest.raises(store.Conflict, match="changed by somebody else since revision 1"):
+        store.update(Entry.objects.get(), {**CHIP, "tdp_w": 900.0}, revision=1)
+    assert Entry.objects.get().document["tdp_w"] == 700.0
+
+
+def test_every_change_leaves_the_document_as_it_was():
+    ada = User.objects.create_user("ada")
+    entry = store.create("hardware", CHIP, by=ada.pk)
+    store.update(entry, {**CHIP, "tdp_w": 700.0}, revision=1, by=ada.pk)
+    store.archive(entry, revision=2)
+    store.restore(entry, revision=3)
+    kept = [(each.number, each.change, each.document.get("tdp_w"), each.by) for each in entry.revisions.all()]
+    assert kept == [
+        (4, "restored", 700.0, None),
+        (3, "archived", 700.0, None),
+        (2, "edited", 700.0, ada),
+        (1, "created", None, ada),
+    ]
+
+
+def test_a_name_does_not_change():
+    entry = store.create("hardware", CHIP)
+    with pytest.raises(DocumentError, match="cannot change"):
+        store.update(entry, {**CHIP, "name": "x2"}, revision=1)
+
+
+def test_what_others_name_is_archived_and_not_deleted():
+    chip = store.create("hardware", CHIP)
+    offer = store.create("prices", OFFER)
+    with pytest.raises(store.InUse, match="prices/x1-acme"):
+        store.delete(chip)
+    assert list(store.entries("hardware")) == [chip]
+    store.archive(chip, revision=1)
+    assert not store.entries("hardware").exists()
+    assert store.STORED.entry("hardware", "x1") == CHIP
+    store.delete(offer)
+    store.delete(chip)
+    assert not Entry.objects.exists()
+
+
+def test_a_copy_has_a_name_of_its_own():
+    entry = store.create("hardware", CHIP)
+    assert store.clone(entry, "x2").document == {**CHIP, "name": "x2"}
+    with pytest.raises(DocumentError, match="is taken"):
+        store.clone(entry, "x2")
+
+
+def test_many_are_stored_all_or_none():
+    with pytest.raises(DocumentError) as caught:
+        store.store_all([("prices", {**OFFER, "usd_per_gpu_hour": "cheap"}), ("hardware", CHIP)])
+    assert [error.field for error in caught.value.errors] == ["prices.x1-acme.usd_per_gpu_hour"]
+    assert not Entry.objects.exists()
+    assert len(store.store_all([("prices", OFFER), ("hardware", CHIP)])) == 2
+
+
+def test_the_whole_catalogue_comes_back_identical():
+    seeding.seed()
+    text = files.as_yaml(exchange.whole())
+    Entry.objects.all().delete()
+    exchange.read_whole(files.parse(text))
+    assert files.as_yaml(exchange.whole()) == text
+    assert files.parse(files.as_json(exchange.whole())) == files.parse(text)
+
+
+def test_reading_the_catalogue_again_changes_nothing():
+    seeding.seed()
+    exchange.read_whole(exchange.whole())
+    assert not Revision.objects.exclude(number=1).exists()
+
+
+def test_seeding_twice_is_seeding_once_and_leaves_alone_what_people_changed():
+    assert seeding.seed() == sum(len(documents(kind)) for kind in store.ALL_KINDS)
+    h20 = Entry.objects.get(kind="hardware", name="h20")
+    store.update(h20, {**h20.document, "tdp_w": 500.0}, revision=1)
+    assert seeding.seed() == 0
+    assert Entry.objects.get(pk=h20.pk).document["tdp_w"] == 500.0
+
+
+def test_seeding_brings_up_to_date_what_nobody_changed():
+    seeding.seed()
+    Entry.objects.filter(kind="hardware", name="h20").update(document={"name": "h20", "title": "old"})
+    assert seeding.seed() == 1
+    assert Entry.objects.get(kind="hardware", name="h20").document["title"] == "NVIDIA H20"
+
+
+class RoundTrips(TestCase):
+    @settings(max_examples=25, deadline=None, derandomize=True)
+    @given(
+        st.fixed_dictionaries(
+            {"name": st.from_regex(r"[a-z0-9][a-z0-9-]{0,20}", fullmatch=True)},
+            optional={
+                "title": st.text(st.characters(exclude_categories=("C",)), max_size=40),
+                "tdp_w": st.floats(1e-3, 1e6),
+                "memory_bytes": st.floats(1, 1e15),
+                "gpus_per_node": st.integers(1, 72),
+            },
+        )
+    )
+    def test_any_chip_comes_back_as_it_was_written(self, document):
+        Entry.objects.all().delete()
+        store.create("hardware", document)
+        text = files.as_yaml(exchange.whole())
+        Entry.objects.all().delete()
+        exchange.read_whole(files.parse(text))
+        assert files.as_yaml(exchange.whole()) == text
+        assert store.written(Entry.objects.get()) == document
