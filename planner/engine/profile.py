@@ -1,4 +1,4 @@
-"""What a performance profile says between and beyond its points: quality of the curve, cached prefixes, decode steps."""
+"""What a profile says between and beyond its points: the curve's quality, cached prefixes, decode steps."""
 
 from __future__ import annotations
 
@@ -95,6 +95,7 @@ def _least_squares(terms: Sequence[Array], seconds: Array, remedy: str) -> Array
     if np.any(scale == 0) or np.linalg.matrix_rank(columns / scale, tol=1e-9) < len(terms):
         raise ValueError(f"{seconds.size} points do not tell {len(terms)} coefficients apart; {remedy}")
     solution, _ = nnls(columns / scale, np.ones_like(seconds))
+    solution[solution < 1e-12 * solution.max()] = 0.0  # what rounding leaves of a term that is not there
     coefficients: Array = solution / scale
     return coefficients
 
@@ -196,24 +197,21 @@ def largest_batch(
     """
     _check_positive(slo_tokens_per_s=slo_tokens_per_s, context_tokens=context_tokens, memory_bytes=memory_bytes)
     if not (weight_bytes >= 0 and kv_bytes_per_request >= 0 and math.isfinite(weight_bytes + kv_bytes_per_request)):
-        raise ValueError(
-            f"weight_bytes and kv_bytes_per_request must not be negative, got {weight_bytes:g}, {kv_bytes_per_request:g}"
-        )
+        given = f"{weight_bytes:g} and {kv_bytes_per_request:g}"
+        raise ValueError(f"weight_bytes and kv_bytes_per_request must be finite and not negative, got {given}")
     if weight_bytes > memory_bytes:
-        raise ValueError(
-            f"weights of {weight_bytes:g} bytes do not fit into {memory_bytes:g}; take more GPUs an instance, or fewer bits"
-        )
+        remedy = "take more GPUs an instance, or fewer bits a weight"
+        raise ValueError(f"weights of {weight_bytes:g} bytes do not fit into {memory_bytes:g}; {remedy}")
     s0, s1, s2 = (float(part) for part in steps.coefficients)
-    by_slo = _whole(max(1.0 / slo_tokens_per_s - s0, 0.0), s1 + s2 * context_tokens)
-    if s0 > 1.0 / slo_tokens_per_s:
-        by_slo = 0.0
+    for_requests_s = 1.0 / slo_tokens_per_s - s0
+    by_slo = 0.0 if for_requests_s < 0 else _whole(for_requests_s, s1 + s2 * context_tokens)
     by_memory = _whole(memory_bytes - weight_bytes, kv_bytes_per_request)
     return LargestBatch(min(by_slo, by_memory), "slo" if by_slo <= by_memory else "memory", by_slo, by_memory)
 
 
 def _whole(available: float, each: float) -> float:
     """How often `each` goes into what is available; a rounding error below a whole number counts as that number."""
-    return math.inf if each == 0 else float(math.floor(available / each * (1 + 1e-12)))
+    return math.inf if each == 0 else float(np.floor(available / each * (1 + 1e-12)))
 
 
 def _check_positive(**values: float) -> None:
