@@ -73,6 +73,10 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"]["OPTIONS"] = {"transaction_mode": "IMMEDIATE", "timeout": 20}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
+# A scenario may carry a million recorded lengths; files to import come by a way of their own and are never in memory.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 64 * 2**20
+UPLOAD_MAX_BYTES = int(text("UPLOAD_MAX_BYTES", str(8 * 10**9)))
+
 # --- jobs --------------------------------------------------------------------------------------------------------
 
 # With Redis: any number of workers and web processes. Without: one process that is both.

@@ -7,7 +7,6 @@ from typing import Any
 
 from planner import store
 from planner.documents.errors import DocumentError, FieldError, refuse
-from planner.models import Entry
 
 SCHEMA_VERSION = 1
 
@@ -18,26 +17,27 @@ def whole(kinds: tuple[str, ...] = store.ALL_KINDS) -> dict[str, Any]:
     return {"schema_version": SCHEMA_VERSION, **{kind: entries for kind, entries in found.items() if entries}}
 
 
-def read_whole(document: Any, *, by: int | None = None) -> list[Entry]:
+def read_whole(document: Any, *, by: int | None = None) -> list[store.Put]:
     """Stores all entries of a document, or none. Raises DocumentError with every mistake."""
-    return store.store_all(list(_entries(document)), by=by)
+    return store.store_all(list(entries(document)), by=by)
 
 
-def _entries(document: Any) -> Iterator[tuple[str, Any]]:
+def entries(document: Any) -> Iterator[tuple[str, Any]]:
+    """Kind and document of every entry. Raises DocumentError on what is no catalogue."""
     if not isinstance(document, Mapping):
         raise refuse(None, None, "must be a table of entries by kind")
     version = document.get("schema_version")
     if version != SCHEMA_VERSION or isinstance(version, bool):
         raise refuse("schema_version", version, f"is not known; this version reads {SCHEMA_VERSION}")
     found = []
-    for kind, entries in document.items():
+    for kind, listed in document.items():
         if kind == "schema_version":
             continue
         if kind not in store.ALL_KINDS:
             found.append(FieldError(kind, None, f"is no kind of entry; allowed: {', '.join(store.ALL_KINDS)}"))
-        elif not isinstance(entries, list):
-            found.append(FieldError(kind, entries, "must be a list of entries"))
+        elif not isinstance(listed, list):
+            found.append(FieldError(kind, listed, "must be a list of entries"))
         else:
-            yield from ((kind, entry) for entry in entries)
+            yield from ((kind, entry) for entry in listed)
     if found:
         raise DocumentError(found)

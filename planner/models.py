@@ -1,6 +1,7 @@
 """What is stored."""
 
 import uuid
+from pathlib import Path
 from typing import ClassVar
 
 from django.conf import settings
@@ -15,6 +16,7 @@ class Job(models.Model):
 
     class Kind(models.TextChoices):
         OPTIMIZE = "optimize"
+        IMPORT_TRACE = "import_trace", "import a trace"
 
     class State(models.TextChoices):
         QUEUED = "queued"
@@ -162,3 +164,29 @@ class TraceChunk(models.Model):
 
     def __str__(self) -> str:
         return f"{self.trace_id[:12]} chunk {self.index}"
+
+
+class Upload(models.Model):
+    """A file that somebody brought to be imported: kept until it is stored or a day old."""
+
+    class Kind(models.TextChoices):
+        MODEL = "model", "Hugging Face config"
+        TRACE = "trace", "request trace"
+        PROFILE = "profile", "benchmark result"
+        PRICES = "prices", "price list"
+        CATALOGUE = "catalogue", "catalogue or scenario"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    kind = models.CharField(max_length=10, choices=Kind)
+    name = models.CharField(max_length=200, help_text="What the file was called.")
+    size = models.PositiveBigIntegerField(help_text="Bytes.")
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}"
+
+    @property
+    def path(self) -> Path:
+        """Where its bytes are: in the data directory, which all processes of an installation share."""
+        return Path(settings.DATA_DIR) / "uploads" / str(self.pk)

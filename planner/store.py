@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import DatabaseError, IntegrityError, transaction
@@ -143,7 +144,7 @@ def create(
 
 
 def update(entry: Entry, document: Any, *, revision: int, by: int | None = None, change: str = Change.EDITED) -> Entry:
-    """Stores a new document in the place of `revision`. Raises DocumentError, and Conflict where that is not the last."""
+    """Stores a new document in the place of `revision`. Raises DocumentError, and Conflict if that is not the last."""
     accepted = checked(entry.kind, document)
     if accepted["name"] != entry.name:
         raise refuse("name", accepted["name"], f"cannot change, since others may name it; it is {entry.name}")
@@ -174,7 +175,15 @@ def clone(entry: Entry, name: str, *, by: int | None = None) -> Entry:
     return create(entry.kind, {**entry.document, "name": name}, by=by)
 
 
-def store_all(documents: Iterable[tuple[str, Any]], *, by: int | None = None) -> list[Entry]:
+@dataclass(frozen=True, slots=True)
+class Put:
+    """An entry that was put in its place, and whether it was `new`, `changed` or `equal`."""
+
+    entry: Entry
+    status: str
+
+
+def store_all(documents: Iterable[tuple[str, Any]], *, by: int | None = None) -> list[Put]:
     """Stores many, all or none: new ones are created, changed ones edited, equal ones left alone.
 
     Raises DocumentError, the fields prefixed by the entry they stand in.
@@ -195,14 +204,14 @@ def store_all(documents: Iterable[tuple[str, Any]], *, by: int | None = None) ->
     return stored
 
 
-def _put(kind: str, document: Any, by: int | None) -> Entry:
+def _put(kind: str, document: Any, by: int | None) -> Put:
     name = document.get("name") if isinstance(document, Mapping) else None
     there = Entry.objects.filter(kind=kind, name=name).first() if isinstance(name, str) else None
     if there is None:
-        return create(kind, document, by=by, change=Change.IMPORTED)
+        return Put(create(kind, document, by=by, change=Change.IMPORTED), "new")
     if checked(kind, document) == there.document:
-        return there
-    return update(there, document, revision=there.revision, by=by, change=Change.IMPORTED)
+        return Put(there, "equal")
+    return Put(update(there, document, revision=there.revision, by=by, change=Change.IMPORTED), "changed")
 
 
 def _changed(entry: Entry, revision: int, change: str, by: int | None, **values: Any) -> Entry:

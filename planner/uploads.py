@@ -1,0 +1,155 @@
+"""Files that people bring: taken in whole or not at all, looked at, stored when they say so, and forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from planner import exchange, store
+from planner.catalog import files
+from planner.documents.errors import DocumentError, FieldError, refuse
+from planner.importers import models, prices, profiles, traces
+from planner.importers.base import Assumption, Choices, Imported, Mapped
+from planner.models import Upload
+
+KEPT = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What an upload would store, and how it was read; with errors it would store nothing."""
+
+    found: tuple[store.Put, ...] = ()
+    mapping: tuple[Mapped, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
+    notes: tuple[str, ...] = ()
+    facts: dict[str, Any] = field(default_factory=dict)
+    errors: tuple[FieldError, ...] = ()
+
+
+# --- taking in ---------------------------------------------------------------------------------------------------
+
+
+def take(kind: str, name: str, chunks: Iterable[bytes], *, by: int | None = None) -> Upload:
+    """Keeps a file. Raises DocumentError on one that is empty or larger than an installation takes."""
+    forget_old()
+    upload = Upload(kind=kind, name=Path(name).name[:200] or "pasted text", created_by_id=by, size=0)
+    upload.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        upload.size = _written(upload.path, chunks)
+        upload.save()
+    except BaseException:
+        upload.path.unlink(missing_ok=True)
+        raise
+    return upload
+
+
+def _written(path: Path, chunks: Iterable[bytes]) -> int:
+    size = 0
+    with path.open("xb") as kept:
+        for chunk in chunks:
+            size += len(chunk)
+            if size > settings.UPLOAD_MAX_BYTES:
+                raise refuse("file", None, f"is larger than {settings.UPLOAD_MAX_BYTES / 1e9:g} GB")
+            kept.write(chunk)
+    if not size:
+        raise refuse("file", None, "is empty")
+    return size
+
+
+def forget(upload: Upload) -> None:
+    """Removes the file and its row."""
+    upload.path.unlink(missing_ok=True)
+    upload.delete()
+
+
+def forget_old() -> None:
+    """Removes what nobody has stored for a day."""
+    for upload in Upload.objects.filter(created_at__lt=timezone.now() - KEPT):
+        forget(upload)
+
+
+# --- looking -----------------------------------------------------------------------------------------------------
+
+
+def preview(upload: Upload, choices: Choices) -> Preview:
+    """What storing would do with these answers to the importer's assumptions."""
+    try:
+        imported = read(upload, choices)
+    except DocumentError as problem:
+        return Preview(errors=problem.errors)
+    first = imported[0]
+    shown = Preview(mapping=first.mapping, assumptions=first.assumptions, notes=first.notes, facts=first.facts)
+    try:
+        return replace(shown, found=tuple(_tried(imported)))
+    except DocumentError as problem:
+        return replace(shown, errors=problem.errors)
+
+
+def _tried(imported: list[Imported]) -> list[store.Put]:
+    """Stores them and takes it back: the only way to know that entries which name one another can be stored."""
+    with transaction.atomic():
+        put = store.store_all([(each.kind, each.document) for each in imported])
+        transaction.set_rollback(True)
+    return put
+
+
+def read(upload: Upload, choices: Choices) -> list[Imported]:
+    """The entries that the file holds. Raises DocumentError."""
+    match upload.kind:
+        case Upload.Kind.MODEL:
+            return [_named(models.read(upload.path, _without_names(choices)), upload, choices)]
+        case Upload.Kind.PROFILE:
+            return [_named(profiles.read(upload.path, _without_names(choices)), upload, choices)]
+        case Upload.Kind.TRACE:
+            return [_named(traces.read(upload.path, _without_names(choices)), upload, choices)]
+        case Upload.Kind.PRICES:
+            return prices.read_many(upload.path, choices)
+        case _:
+            return list(_catalogue(upload.path))
+
+
+NAMES = ("name", "title")
+
+
+def _without_names(choices: Choices) -> Choices:
+    return {field: value for field, value in choices.items() if field not in NAMES}
+
+
+def _named(imported: Imported, upload: Upload, choices: Choices) -> Imported:
+    """Under the name that the user chose, or else one made of the file's, which the importer has not seen."""
+    stem = upload.name.split(".")[0]
+    made = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in stem).strip("-").lower()
+    document = {**imported.document, "name": choices.get("name") or made[:100] or "imported"}
+    if choices.get("title"):
+        document["title"] = choices["title"]
+    return replace(imported, document=document)
+
+
+def _catalogue(path: Path) -> Iterable[Imported]:
+    try:
+        document = files.read(path)
+    except files.Unreadable as problem:
+        raise refuse(None, None, str(problem).removeprefix(f"{path}: ")) from problem
+    if "clusters" in document:
+        yield Imported(store.SCENARIOS, document)
+        return
+    for kind, entry in exchange.entries(document):
+        yield Imported(kind, entry if isinstance(entry, dict) else {"name": str(entry)})
+
+
+# --- storing -----------------------------------------------------------------------------------------------------
+
+
+def keep(upload: Upload, choices: Choices, *, by: int | None = None) -> list[store.Put]:
+    """Stores what the preview showed, all or nothing, and forgets the file. Raises DocumentError."""
+    stored = store.store_all([(each.kind, each.document) for each in read(upload, choices)], by=by)
+    forget(upload)
+    return stored
