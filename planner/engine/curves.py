@@ -123,6 +123,59 @@ class LogLogCurve:
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
+class LinearCurve:
+    """Straight lines between the points on linear axes: what is a sum of parts linear in the length, read exactly.
+
+    The outer pieces are prolonged. Below the first point the line falls at most in proportion to the length, so
+    that it meets the axis at length 0 at the earliest and stays positive everywhere.
+    """
+
+    lengths: Array
+    values: Array
+    slopes: Array
+    """Of the piece up to the first point, between each two, and beyond the last: shape (n + 1,)."""
+
+    def __init__(self, lengths: Sequence[float] | Array, values: Sequence[float] | Array) -> None:
+        """`lengths` in tokens and `values` in the quantity's unit, both of shape (n,), n >= 2.
+
+        Raises ValueError as `checked_points`, and on values that fall.
+        """
+        x, y = checked_points(lengths, values)
+        if np.any(np.diff(y) < 0):
+            at = int(np.argmax(np.diff(y) < 0))
+            raise ValueError(f"values must not fall, but {y[at]:g} at {x[at]:g} is followed by {y[at + 1]:g}")
+        inner = np.diff(y) / np.diff(x)
+        object.__setattr__(self, "lengths", x)
+        object.__setattr__(self, "values", y)
+        object.__setattr__(self, "slopes", np.concatenate([[min(inner[0], y[0] / x[0])], inner, inner[-1:]]))
+
+    @property
+    def kinks(self) -> Array:
+        """Every measured length at which the slope changes."""
+        return self.lengths[np.diff(self.slopes) != 0]
+
+    def __call__(self, lengths: ArrayLike) -> Array:
+        """The quantity at each of `lengths` (> 0), same shape."""
+        at = np.asarray(lengths, dtype=float)
+        piece = np.searchsorted(self.lengths, at, side="right")
+        start = np.maximum(piece - 1, 0)
+        line = self.values[start] + self.slopes[piece] * (at - self.lengths[start])
+        # The proportion lies below the line everywhere, but rounding could take the line near length 0 to 0.
+        value: Array = np.maximum(line, self.values[0] * np.minimum(at / self.lengths[0], 1.0))
+        return value
+
+    def sublevel(self, values: ArrayLike) -> tuple[Array, Array]:
+        """See `Curve.sublevel`: one piece, from 0 to the greatest length at which the curve is at the value."""
+        level = np.asarray(values, dtype=float)[..., np.newaxis]
+        piece = np.searchsorted(self.values, level, side="right")
+        start = np.maximum(piece - 1, 0)
+        rest, slope = level - self.values[start], self.slopes[piece]
+        level_on = np.where(rest < 0, -np.inf, np.inf)  # a level piece is nowhere or everywhere at or below the value
+        step = np.divide(rest, slope, out=level_on, where=slope > 0)
+        return np.zeros(1), np.maximum(self.lengths[start] + step, 0.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False, init=False)
 class QuadraticFit:
     """t0 + a·l + b·l²: a fixed cost, work per token, and attention's work per pair of tokens.
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.engine.curves import LogLogCurve, QuadraticFit, extrapolates
+from planner.engine.curves import LinearCurve, LogLogCurve, QuadraticFit, extrapolates
 from tests.engine.case_study import H20, H200, TOKENS
 
 
@@ -135,3 +135,56 @@ def test_a_constant_fit_has_everything_or_nothing_below_a_level():
     fit = QuadraticFit([1, 2, 3], [5.0, 5.0, 5.0])
     assert fit.sublevel(5.1)[1] > 1e12  # the fit rises by rounding alone
     assert fit.sublevel(4.9)[1] == pytest.approx([0.0])
+
+
+rising = st.builds(
+    lambda start, value, steps: (
+        start + np.cumsum([0.0, *(step for step, _ in steps)]),
+        value + np.cumsum([0.0, *(rise for _, rise in steps)]),
+    ),
+    st.floats(1, 1e4), st.floats(1e-3, 1e6),
+    st.lists(st.tuples(st.floats(1, 1e5), st.floats(0, 1e6) | st.just(0.0)), min_size=1, max_size=7),
+)  # fmt: skip
+
+
+@given(rising, st.floats(0, 1))
+def test_straight_lines_meet_numpys_interpolation_between_their_points(found, share):
+    lengths, values = found
+    at = lengths[0] + share * (lengths[-1] - lengths[0])
+    assert float(LinearCurve(lengths, values)(at)) == pytest.approx(np.interp(at, lengths, values), rel=1e-9)
+
+
+def test_a_size_linear_in_the_length_is_reproduced_between_and_beyond_its_points():
+    size = 173.906 * 2**20 + 17280 * np.array([1024.0, 8192, 131072])
+    at = np.array([1.0, 500, 5000, 1e6])
+    assert LinearCurve([1024, 8192, 131072], size)(at) == pytest.approx(173.906 * 2**20 + 17280 * at, rel=1e-12)
+
+
+@given(rising, st.floats(1e-9, 1))
+def test_below_the_first_point_a_line_stays_positive_and_at_or_above_the_proportion(found, share):
+    lengths, values = found
+    below = float(LinearCurve(lengths, values)(share * lengths[0]))
+    assert 0 < share * values[0] * (1 - 1e-9) <= below <= values[0] * (1 + 1e-9)
+
+
+def test_a_line_that_would_fall_below_zero_is_replaced_by_the_proportion_to_the_first_point():
+    steep = LinearCurve([100, 200, 300], [1.0, 5.0, 5.0])
+    assert steep(np.array([50.0, 1.0])) == pytest.approx([0.5, 0.01])
+    assert steep.kinks.tolist() == [100, 200]
+    assert LinearCurve([100, 200, 300], [10.0, 12.0, 14.0]).kinks.tolist() == []
+
+
+@settings(max_examples=60)
+@given(rising, st.lists(st.floats(1e-3, 1e7), min_size=1, max_size=5))
+def test_lengths_lie_in_a_lines_sublevel_set_exactly_when_it_is_at_or_below_the_level(found, levels):
+    curve = LinearCurve(*found)
+    at = np.geomspace(found[0][0] / 4, found[0][-1] * 4, 301)
+    _, upper = curve.sublevel([*levels, found[1][0], found[1][-1]])
+    values, level = curve(at), np.array([*levels, found[1][0], found[1][-1]])[:, np.newaxis]
+    clear = np.abs(values / level - 1) > 1e-9
+    assert np.array_equal((at <= upper)[clear], (values <= level)[clear])
+
+
+def test_values_that_fall_are_refused_on_linear_axes():
+    with pytest.raises(ValueError, match="must not fall, but 2 at 1024 is followed by 1"):
+        LinearCurve([512, 1024, 2048], [1.0, 2.0, 1.0])
