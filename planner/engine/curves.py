@@ -152,7 +152,8 @@ class LinearCurve:
     @property
     def kinks(self) -> Array:
         """Every measured length at which the slope changes."""
-        return self.lengths[np.diff(self.slopes) != 0]
+        turns: Array = self.lengths[np.diff(self.slopes) != 0]
+        return turns
 
     def __call__(self, lengths: ArrayLike) -> Array:
         """The quantity at each of `lengths` (> 0), same shape."""

@@ -8,7 +8,7 @@ from scipy import integrate, stats
 
 from planner.engine import lengths
 from planner.engine.curves import LogLogCurve, QuadraticFit
-from planner.engine.lengths import Empirical, TruncatedLogNormal, mean, mean_above, mean_below, offload_fraction
+from planner.engine.lengths import Empirical, TruncatedLogNormal, mean, mean_above, mean_below, offload_fraction, smooth
 from tests.engine.case_study import H20, H200, LENGTHS, S_KV, TOKENS
 
 log_normals = st.builds(
@@ -78,7 +78,7 @@ def test_the_mean_of_a_power_agrees_with_its_closed_form(dist, power, q):
 def test_doubling_the_panels_changes_nothing_in_the_sixth_digit(monkeypatch):
     thresholds = np.geomspace(130, 131000, 50)
     coarse = np.stack(LENGTHS.partial_expectations([S_KV, H200, H20], thresholds, TOKENS))
-    monkeypatch.setattr(lengths, "PANELS", 2 * lengths.PANELS)
+    monkeypatch.setattr(smooth, "PANELS", 2 * smooth.PANELS)
     fine = np.stack(LENGTHS.partial_expectations([S_KV, H200, H20], thresholds, TOKENS))
     assert fine == pytest.approx(coarse, rel=1e-10)
 
