@@ -1,13 +1,15 @@
 """Addresses of the pages."""
 
 from django.contrib.auth.views import LoginView, LogoutView
-from django.urls import URLPattern, URLResolver, path
+from django.urls import URLPattern, URLResolver, path, re_path
 from django.views.generic import RedirectView
 
 from frontend.pages.case_study import case_study
 from frontend.pages.downloads import result_csv, result_json
 from frontend.pages.job import job
+from frontend.pages.imports import import_file, import_preview
 from frontend.pages.jobs import jobs
+from frontend.pages.scenarios import archive_scenario, new_scenario, scenario, scenario_file, scenarios
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", RedirectView.as_view(pattern_name="case-study"), name="home"),
@@ -16,6 +18,13 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("jobs/<uuid:job_id>/", job, name="job-page"),
     path("jobs/<uuid:job_id>/result.json", result_json, name="job-result-json"),
     path("jobs/<uuid:job_id>/result.csv", result_csv, name="job-result-csv"),
+    path("scenarios/", scenarios, name="scenarios-page"),
+    path("scenarios/new/", new_scenario, name="new-scenario"),
+    path("scenarios/<slug:name>/", scenario, name="scenario-page"),
+    path("scenarios/<slug:name>/archive/", archive_scenario, name="archive-scenario"),
+    re_path(r"^scenarios/(?P<name>[-\w]+)\.(?P<ending>yaml|json)$", scenario_file, name="scenario-file"),
+    path("catalogue/import/", import_file, name="import-page"),
+    path("catalogue/import/<uuid:upload_id>/", import_preview, name="import-preview"),
     path("login/", LoginView.as_view(template_name="login.html", redirect_authenticated_user=True), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
 ]

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from frontend import comparison, figures, words
+from frontend import comparison, figures, whatif, words
 from planner import bandwidth, catalog, scenario
 from planner.models import Job
 
@@ -27,7 +27,13 @@ def case_study(request: HttpRequest) -> HttpResponse:
         "source": catalog.published()["source"],
         "inputs": inputs(),
         "bandwidth": bandwidth_table(),
-        "whatif": {"baseline": baselines(), "scenarios": [choices(name) for name in scenario.SHIPPED]},
+        "whatif": {
+            "baseline": baselines(),
+            "baseline_title": "homogeneous",
+            "scenarios": [
+                whatif.choices(scenario.load(name), catalog.published()["scenarios"][name]) for name in scenario.SHIPPED
+            ],
+        },
         "recent": Job.objects.defer("input", "result")[:RECENT],
     }
     return render(request, "case_study.html", context)
@@ -37,32 +43,6 @@ def baselines() -> dict[str, float]:
     """Λ_max of the homogeneous deployment by form, which ratios refer to."""
     name = catalog.published()["baseline"]
     return {form: comparison.results(form)[name]["lambda_max_rps"] for form in words.FORMS}
-
-
-def choices(name: str) -> dict[str, Any]:
-    """What the what-if panel may change in a scenario: where it is in the document, and what it holds now."""
-    document = scenario.load(name).document()
-    cluster = next(each for each in document["clusters"] if each["role"] == "pd")
-    link = document["links"][0] if document["links"] else None
-    lengths = document["traffic"]["input_tokens"]
-    has_threshold = document["routing"]["policy"] == "threshold"
-    return {
-        "name": name,
-        "title": document["title"],
-        "threshold": {
-            "path": "routing.threshold_tokens",
-            "value": document["routing"]["threshold_tokens"],
-            "range": [lengths["min"], lengths["max"]],
-        } if has_threshold else None,
-        "split": {
-            "prefill_path": f"clusters.{cluster['name']}.prefill_instances",
-            "decode_path": f"clusters.{cluster['name']}.decode_instances",
-            "value": cluster["prefill_instances"],
-            "instances": cluster["instances"],
-        },
-        "bandwidth": {"path": f"links.{link['name']}.bandwidth_bps", "value": link["bandwidth_bps"]} if link else None,
-        "published": catalog.published()["scenarios"][name],
-    }  # fmt: skip
 
 
 INPUTS = (

@@ -21,7 +21,7 @@ export const egressChart = {
       hovertemplate: "t = %{x:,.0f}: %{y:.2f} Gbps<extra></extra>",
     }];
     const paper = scenario.published;
-    if (paper.egress_bps) {
+    if (paper?.egress_bps) {
       data.push(published(colours, paper.threshold_tokens, paper.egress_bps / GIGA, "t = %{x:,.0f}, about %{y} Gbps"));
     }
     const first = sweep.threshold_tokens[0];

@@ -28,9 +28,9 @@ export const lambdaSplit = {
     }
     data.push(trace(sweep.best_lambda_max_rps ? "at this t" : "Λ_max", sweep, sweep.lambda_max_rps, colours["ink-2"], "5px,3px", "circle-open"));
     const paper = scenario.published;
-    data.push(published(colours, paper.instances.prefill ?? 0, paper.lambda_max_rps, "N_p = %{x}, %{y:.2f} req/s"));
+    if (paper) data.push(published(colours, paper.instances.prefill ?? 0, paper.lambda_max_rps, "N_p = %{x}, %{y:.2f} req/s"));
     data.push(chosen(colours, result.instances.prefill, result.lambda_max_rps, "N_p = %{x}, %{y:.3f} req/s"));
-    const top = ceiling(1.05 * Math.max(paper.lambda_max_rps, ...sweep.lambda_max_rps, ...(sweep.best_lambda_max_rps ?? [])));
+    const top = ceiling(1.05 * Math.max(paper?.lambda_max_rps ?? 0, ...sweep.lambda_max_rps, ...(sweep.best_lambda_max_rps ?? [])));
     return {
       data,
       layout: {

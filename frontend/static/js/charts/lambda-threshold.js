@@ -50,7 +50,7 @@ export const lambdaThreshold = {
     });
     data.push(best(colours, found.threshold, found.lambda, "t = %{x:,.0f}, %{y:.3f} req/s"));
     const paper = scenario.published;
-    if (paper.threshold_tokens) {
+    if (paper?.threshold_tokens) {
       data.push(published(colours, paper.threshold_tokens, paper.lambda_max_rps, "t = %{x:,.0f}, %{y:.2f} req/s"));
     }
     if (result.threshold_tokens >= sweep.threshold_tokens[0]) {

@@ -1,4 +1,4 @@
-// The case study page: joins controls, server, numbers and charts.
+// A page with a what-if panel: joins controls, server, numbers and charts.
 import { post, Refused, signIn } from "./api.js";
 import { readAddress, writeAddress } from "./address.js";
 import { mount } from "./charts/base.js";

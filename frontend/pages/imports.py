@@ -1,0 +1,96 @@
+"""Importing a file: bring it, see what it would store and what had to be assumed, then store it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from planner import store, uploads
+from planner.documents.errors import DocumentError
+from planner.management.inspection import lines
+from planner.models import Upload
+
+EXAMPLES = {
+    Upload.Kind.MODEL: "A Hugging Face config.json. Every architecture whose KVCache is known is read; others are refused "
+    "with the keys that were not understood.",
+    Upload.Kind.TRACE: "A request log: Mooncake JSONL, Azure, BurstGPT or Vidur CSV, a CSV with columns of your choice, "
+    "detailed results of vLLM, SGLang or AIPerf; plain, gzip or zstd.",
+    Upload.Kind.PROFILE: "Prefill times: a CSV of tokens and seconds, or results of vLLM, SGLang, AIPerf, GuideLLM, "
+    "llmperf or inference-perf.",
+    Upload.Kind.PRICES: "A CSV of offers: hardware, date, provider, region, kind, usd_per_gpu_hour, source.",
+    Upload.Kind.CATALOGUE: "Entries or a scenario as YAML or JSON, as this site exports them.",
+}
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def import_file(request: HttpRequest) -> HttpResponse:
+    """Takes a file or pasted text."""
+    kind = request.POST.get("kind") or request.GET.get("kind", "")
+    kind = kind if kind in Upload.Kind.values else Upload.Kind.MODEL.value
+    error = ""
+    if request.method == "POST":
+        try:
+            upload = uploads.take(kind, *_brought(request), by=request.user.pk)
+            return redirect("import-preview", upload.pk)
+        except DocumentError as problem:
+            error = str(problem)
+    kinds = [(value, label, EXAMPLES[Upload.Kind(value)]) for value, label in Upload.Kind.choices]
+    context = {"kinds": kinds, "kind": kind, "error": error, "text": request.POST.get("text", "")}
+    return render(request, "imports/new.html", context, status=400 if error else 200)
+
+
+def _brought(request: HttpRequest) -> tuple[str, Iterable[bytes]]:
+    file = request.FILES.get("file")
+    if file is not None:
+        return file.name or "file", file.chunks()
+    return "pasted text", [request.POST.get("text", "").encode()]
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def import_preview(request: HttpRequest, upload_id: UUID) -> HttpResponse:
+    """What storing would do; POST does it."""
+    upload = get_object_or_404(Upload, pk=upload_id)
+    given = {field: value for field, value in request.GET.items() if value}
+    if request.method == "POST":
+        return _store(request, upload, given)
+    return _show(request, upload, given)
+
+
+def _show(request: HttpRequest, upload: Upload, given: dict[str, str], status: int = 200) -> HttpResponse:
+    seen = uploads.preview(upload, given)
+    context: dict[str, Any] = {
+        "upload": upload,
+        "seen": seen,
+        "given": given,
+        "single": seen.found[0] if len(seen.found) == 1 else None,
+        "facts": list(lines(seen.facts)),
+        "changes": [put for put in seen.found if put.status != "equal"],
+    }
+    return render(request, "imports/preview.html", context, status=status)
+
+
+def _store(request: HttpRequest, upload: Upload, given: dict[str, str]) -> HttpResponse:
+    try:
+        stored = uploads.keep(upload, given, by=request.user.pk)
+    except DocumentError:
+        return _show(request, upload, given, status=400)
+    changed = [put for put in stored if put.status != "equal"]
+    messages.success(request, f"{len(changed)} entries stored, {len(stored) - len(changed)} equal to what was there.")
+    return redirect(address(stored[0]) if len(stored) == 1 else "catalogue")
+
+
+def address(put: store.Put) -> str:
+    """The page of an entry."""
+    if put.entry.kind == store.SCENARIOS:
+        return reverse("scenario-page", args=[put.entry.name])
+    return reverse("catalogue-entry", args=[put.entry.kind, put.entry.name])
