@@ -24,10 +24,10 @@ def of(kind: str, document: Mapping[str, Any]) -> Facts:
 
 def _model(document: Mapping[str, Any]) -> Facts:
     model = Model.model_validate(document)
-    sizes: Facts = {"s_kv_bytes": float(model.s_kv().__call__(AT_TOKENS))}
+    sizes: Facts = {"s_kv_bytes": float(model.s_kv()(AT_TOKENS))}
     if model.layers:
         cache = model.cache()
-        sizes["block_level_bytes_per_token"] = float(cache.block_level_bytes_per_token(model.kv_dtype))
+        sizes["block_level_bytes_per_token"] = float(cache.bytes_per_token(model.kv_dtype))
         sizes["request_level_bytes"] = float(cache.request_level_bytes(AT_TOKENS, model.kv_dtype))
     return sizes
 
@@ -39,8 +39,13 @@ def _profile(document: Mapping[str, Any]) -> Facts:
 
 
 def _traffic(document: Mapping[str, Any]) -> Facts:
-    given = Traffic.model_validate(document).input_tokens.lengths()
-    return {"mean_input_tokens": lengths.mean(given), "p50_input_tokens": float(given.quantile(0.5))}
+    traffic = Traffic.model_validate(document)
+    given = traffic.input_tokens.lengths()
+    return {
+        "mean_input_tokens": lengths.mean(given),
+        "p50_input_tokens": float(given.quantile(0.5)),
+        "mean_output_tokens": float(traffic.mean_output_tokens()),
+    }
 
 
 def _price(document: Mapping[str, Any]) -> Facts:

@@ -12,8 +12,6 @@ from planner.entries.model import Model
 from planner.scenario.schema import TrafficTable
 
 type Origins = dict[str, Any]
-LONGEST = 2**20
-"""Tokens up to which S_kv is computed from layers where the model does not say how many it takes."""
 
 
 class Catalogue(Protocol):
@@ -79,7 +77,7 @@ def model_cache(entry: Mapping[str, Any]) -> tuple[dict[str, Any], Origins]:
     if entry.get("measured"):
         return dict(entry["measured"]), {"s_kv": origins["measured"]} if "measured" in origins else {}
     model = Model.model_validate(entry)
-    tokens, sizes = model.cache().points(model.kv_dtype, model.max_position_tokens or LONGEST)
+    tokens, sizes = model.cache().points(model.kv_dtype, model.longest_tokens)
     under = [origin for path, origin in origins.items() if path.split(".")[0] in ("layers", "kv_dtype")]
     origin = max(under, key=lambda each: PROVENANCE_KINDS.index(each["kind"]), default=None)
     s_kv = {"tokens": tokens.tolist(), "bytes": sizes.tolist(), "interpolation": "linear"}
