@@ -49,7 +49,7 @@ class _Broken(ValueError):
 # --- lines -------------------------------------------------------------------------------------------------------
 
 
-def blocks(path: Path, on_bytes: OnBytes | None = None) -> Iterator[Block]:
+def blocks(path: Path, on_bytes: OnBytes | None = None, longest: int = LONGEST_LINE) -> Iterator[Block]:
     """The file's lines, about a megabyte at a time, with line breaks of every kind made newlines.
 
     Raises DocumentError on a file that is missing, empty, cut short, no text, or that expands without reason.
@@ -63,7 +63,7 @@ def blocks(path: Path, on_bytes: OnBytes | None = None) -> Iterator[Block]:
             raise refuse(f"line {line}", None, str(problem)) from problem
         if piece is None:
             break
-        block, carry = _whole_lines(line, carry, piece)
+        block, carry = _whole_lines(line, carry, piece, longest)
         if block:
             yield Block(line, block)
             line += block.count(b"\n")
@@ -92,7 +92,7 @@ def _gathered(pieces: Iterator[bytes]) -> Iterator[bytes]:
         yield b"".join(waiting)
 
 
-def _whole_lines(line: int, carry: bytes, piece: bytes) -> tuple[bytes, bytes]:
+def _whole_lines(line: int, carry: bytes, piece: bytes, longest: int) -> tuple[bytes, bytes]:
     """The lines that are complete now, and what begins the next one. Raises DocumentError."""
     # a carriage return at the end waits: the newline that belongs to it may come with the next piece
     if b"\r" in piece or carry.endswith(b"\r"):
@@ -105,14 +105,14 @@ def _whole_lines(line: int, carry: bytes, piece: bytes) -> tuple[bytes, bytes]:
         at = line + piece.count(b"\n", 0, piece.index(b"\0"))
         raise refuse(f"line {at}", None, "has a NUL byte: this is no text file")
     cut = piece.rfind(b"\n") + 1
-    if len(carry) + (piece.find(b"\n") if cut else len(piece)) > LONGEST_LINE:
-        raise refuse(f"line {line}", None, f"is longer than {LONGEST_LINE // 2**20} MiB")
+    if len(carry) + (piece.find(b"\n") if cut else len(piece)) > longest:
+        raise refuse(f"line {line}", None, f"is longer than {longest / 2**20:g} MiB")
     return (carry + piece[:cut], piece[cut:]) if cut else (b"", carry + piece)
 
 
-def lines(path: Path, on_bytes: OnBytes | None = None) -> Iterator[tuple[int, str]]:
+def lines(path: Path, on_bytes: OnBytes | None = None, longest: int = LONGEST_LINE) -> Iterator[tuple[int, str]]:
     """Every line with its number, without its line break. Raises DocumentError as `blocks` does."""
-    for block in blocks(path, on_bytes):
+    for block in blocks(path, on_bytes, longest):
         texts = block.data.decode().split("\n")
         texts.pop()
         yield from enumerate(texts, block.line)
@@ -122,7 +122,7 @@ def text(path: Path, limit: int = LARGEST_JSON) -> str:
     """A whole file of at most `limit` bytes, with newlines. Raises DocumentError as `blocks` does."""
     found: list[bytes] = []
     size = 0
-    for block in blocks(path):
+    for block in blocks(path, longest=limit + 1):  # a whole document may be one line
         size += len(block.data)
         if size > limit + 1:  # the newline that the last line may not have had
             raise refuse(path.name, None, f"is larger than {limit / 2**20:g} MiB")
