@@ -112,7 +112,10 @@ def read(path: Path) -> dict[str, Any]:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Tables block by block, lists of numbers on one line."""
+    """Tables block by block, lists of numbers on one line; what stands twice is written twice."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
 
 
 def _represent_list(dumper: _Dumper, value: list[Any]) -> yaml.Node:

@@ -212,3 +212,9 @@ def test_table_3_and_equation_2_give_the_bandwidths_that_the_paper_names(model, 
     row = next(row for row in table["models"] if row["name"] == model)
     rate = row["bps"][table["tokens"].index(tokens)]
     assert gpus / table["gpus_per_instance"] * rate == pytest.approx(bps, rel=within)
+
+
+def test_what_stands_twice_is_written_twice_since_aliases_are_not_read():
+    origin = {"kind": "user", "source": "set by hand"}
+    document = {"a": origin, "b": origin}
+    assert files.parse(files.as_yaml(document)) == document
