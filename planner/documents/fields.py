@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, Tag
+from pydantic.fields import FieldInfo
 
 PROVENANCE_KINDS = ("measured", "published", "inferred", "estimated", "user")
 """From the strongest evidence to the weakest: what a user typed rests on nothing that we know of."""
@@ -40,21 +42,31 @@ def fields_by_place(document: type[BaseModel]) -> dict[str, list[str]]:
     def visit(table: type[BaseModel], place: str) -> None:
         places[place] = [field.alias or name for name, field in table.model_fields.items()]
         for name, field in table.model_fields.items():
-            below = f"{place}.{name}" if place else name
-            for inner in tables_of(field.annotation):
-                visit(inner, f"{below}.{_tag(inner, field.discriminator)}" if field.discriminator else below)
+            for tags, inner in _tagged(Annotated[field.annotation, field, *field.metadata]):
+                visit(inner, ".".join([*([place] if place else []), name, *tags]))
 
     visit(document, "")
     return places
 
 
-def _tag(table: type[BaseModel], discriminator: Any) -> str:
-    """By which the validator names the table chosen from a union: `distribution: Literal["empirical"]` is empirical."""
-    return str(get_args(table.model_fields[discriminator].annotation)[0])
+def _tagged(annotation: Any, discriminator: Any = None) -> Iterator[tuple[tuple[str, ...], type[BaseModel]]]:
+    """The tables that a field may hold, each with the tags by which the validator names it among others.
+
+    Of a union by `distribution`, the table of `distribution: Literal["empirical"]` is named empirical.
+    """
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        own = [str(get_args(annotation.model_fields[discriminator].annotation)[0])] if discriminator else []
+        yield tuple(own), annotation
+        return
+    metadata = getattr(annotation, "__metadata__", ())
+    tag = tuple(part.tag for part in metadata if isinstance(part, Tag))
+    by = next((part.discriminator for part in metadata if isinstance(part, FieldInfo)), discriminator)
+    inner = get_args(annotation)[:1] if metadata else get_args(annotation)
+    for part in inner:
+        for tags, table in _tagged(part, by if isinstance(by, str) else None):
+            yield (*tag, *tags), table
 
 
 def tables_of(annotation: Any) -> list[type[BaseModel]]:
     """The tables that a field of this annotation may hold."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return [annotation]
-    return [table for part in get_args(annotation) for table in tables_of(part)]
+    return [table for _, table in _tagged(annotation)]

@@ -72,7 +72,7 @@ def named(document: Any, loc: Sequence[str | int], missing: bool) -> str:
 
 
 def figures(value: Any, path: str = "") -> Iterator[str]:
-    """Paths of every number under `value`; a list of plain numbers is one figure."""
+    """Paths of every number under `value`; a list of plain numbers, or of tables without names, is one figure."""
     if isinstance(value, bool) or value is None:
         return
     if (
@@ -85,6 +85,9 @@ def figures(value: Any, path: str = "") -> Iterator[str]:
         for key, inner in value.items():
             yield from figures(inner, f"{path}.{key}" if path else str(key))
     elif isinstance(value, list):
-        for item in value:
-            if isinstance(item, Mapping):
-                yield from figures(item, f"{path}.{item.get('name')}")
+        tables = [item for item in value if isinstance(item, Mapping)]
+        if any("name" not in item for item in tables):
+            yield path
+        for item in tables:
+            if "name" in item:
+                yield from figures(item, f"{path}.{item['name']}")

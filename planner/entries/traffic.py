@@ -316,6 +316,14 @@ class TrafficFields(Table):
     trace: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     """Digest of the stored trace that the figures were computed from."""
 
+    @model_validator(mode="after")
+    def _caches_no_more_than_there_is(self) -> Self:
+        if isinstance(self.prefix, RecordedReuse):
+            left, prompt = self.incremental_lengths().longest, self.input_tokens.lengths().longest
+            if left > prompt:
+                raise ValueError(f"prefix.uncached reaches {left:g} tokens, but input_tokens only {prompt:g}")
+        return self
+
     def incremental_lengths(self) -> LengthDistribution:
         """L of the throughput model: tokens of a prompt that the prefix cache leaves to be prefilled."""
         return self.prefix.incremental(self.input_tokens.lengths())

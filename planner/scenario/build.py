@@ -27,12 +27,12 @@ def deployment(scenario: Scenario) -> Deployment:
     document = scenario.parsed
     remote, local = cluster_of_role(document, "prfaas"), pd_cluster(document)
     return Deployment(
-        lengths=document.traffic.input_tokens.lengths(),
+        lengths=document.traffic.incremental_lengths(),
         s_kv=document.model.s_kv.curve(),
         prfaas=PrfaasCluster(remote.instances, _prefill(document, remote)) if remote else None,
         link=Link(document.links[0].usable_bps) if remote else None,
         pd=PdCluster(local.prefill_instances or 0, local.decode_instances or 0, _prefill(document, local)),
-        decode=Decode(document.decode.max_batch, document.decode.step_s, document.traffic.output_tokens),
+        decode=Decode(document.decode.max_batch, document.decode.step_s, document.traffic.mean_output_tokens()),
         threshold_tokens=threshold(document),
     )
 

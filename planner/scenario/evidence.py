@@ -6,13 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from planner.documents.fields import PROVENANCE_KINDS
+from planner.entries.traffic import CorrelatedOutput, RecordedReuse, TrafficFields
 from planner.scenario.build import cluster_of_role, pd_cluster
 from planner.scenario.document import Scenario
 from planner.scenario.rules import profile
 from planner.scenario.schema import Cluster
 
-CUT = ("traffic.input_tokens", "routing")
-"""How requests are divided: their lengths, and the threshold."""
 KV = ("model.s_kv",)
 
 
@@ -45,14 +44,15 @@ def evidence(scenario: Scenario, used: Iterable[str], found: Iterable[str] = ())
         own = (known[place] for place in under if place in known)
         return max((*kinds, *own), key=PROVENANCE_KINDS.index, default=PROVENANCE_KINDS[0])
 
+    cut = _cut(scenario.parsed.traffic)
     passed = [stage for stage in places if stage in set(used)]
     profiles = [places[stage][0] for stage in ("prfaas", "pd_p") if stage in passed]
     all_stages = [place for stage in passed for place in places[stage]]
     return Evidence(
         stages={stage: weakest(*places[stage]) if stage in passed else None for stage in places},
         lambda_max_rps=weakest(*all_stages),
-        offload_fraction=weakest(*CUT),
-        ttft_unloaded_s=weakest(*CUT, *profiles),
+        offload_fraction=weakest(*cut),
+        ttft_unloaded_s=weakest(*cut, *profiles),
         egress_bps=weakest(*all_stages, *KV),
     )
 
@@ -61,15 +61,23 @@ def _places(scenario: Scenario) -> dict[str, tuple[str, ...]]:
     """Where the figures of each stage stand in the document; the profile comes first."""
     document = scenario.parsed
     remote, local = cluster_of_role(document, "prfaas"), pd_cluster(document)
-    pd = f"clusters.{local.name}"
+    pd, cut = f"clusters.{local.name}", _cut(document.traffic)
+    given = ("traffic.input_tokens",) if isinstance(document.traffic.output_tokens, CorrelatedOutput) else ()
     places = {
-        "pd_p": (_profile(scenario, local), pd, *CUT),
-        "pd_d": ("decode", "traffic.output_tokens", pd),
+        "pd_p": (_profile(scenario, local), pd, *cut),
+        "pd_d": ("decode", "traffic.output_tokens", *given, pd),
     }
     if remote:
-        places["prfaas"] = (_profile(scenario, remote), f"clusters.{remote.name}", *CUT)
-        places["link"] = (*KV, f"links.{document.links[0].name}", *CUT)
+        places["prfaas"] = (_profile(scenario, remote), f"clusters.{remote.name}", *cut)
+        places["link"] = (*KV, f"links.{document.links[0].name}", *cut)
     return places
+
+
+def _cut(traffic: TrafficFields) -> tuple[str, ...]:
+    """How requests are divided: their incremental lengths, and the threshold."""
+    if isinstance(traffic.prefix, RecordedReuse):
+        return "traffic.prefix", "routing"
+    return "traffic.input_tokens", "traffic.prefix", "routing"
 
 
 def _profile(scenario: Scenario, cluster: Cluster) -> str:

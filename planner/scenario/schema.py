@@ -2,62 +2,17 @@
 
 from __future__ import annotations
 
-import math
-from abc import ABC, abstractmethod
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field, PlainValidator, model_validator
+from pydantic import ConfigDict, Field
 
-from planner.documents.fields import Count, Lengths, Name, NotNegative, Points, Positive, Provenance, Table, Tokens
-from planner.engine.curves import Curve, LogLogCurve, QuadraticFit
-from planner.engine.lengths import Empirical, LengthDistribution, TruncatedLogNormal
+from planner.documents.fields import Count, Name, NotNegative, Points, Positive, Provenance, Table
+from planner.entries.link import Bandwidth, LinkPrice
+from planner.entries.model import KvSize
+from planner.entries.profile import Measured
+from planner.entries.traffic import TrafficFields
 
 SCHEMA_VERSION = 1
-
-
-def _bandwidth(value: Any) -> float:
-    if value == "unlimited":
-        return math.inf
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1e18:
-        raise ValueError("must be a number of bit/s from 0 to 1e18, or the word unlimited")
-    return float(value)
-
-
-Bandwidth = Annotated[float, PlainValidator(_bandwidth)]
-Interpolation = Literal["log_log", "quadratic"]
-
-
-class Measured(Table, ABC):
-    """A quantity at a few lengths in tokens, and how to read it between them."""
-
-    tokens: Lengths
-    interpolation: Interpolation = "log_log"
-
-    @property
-    @abstractmethod
-    def values(self) -> list[float]:
-        """The quantity at each of `tokens`."""
-
-    @model_validator(mode="after")
-    def _is_a_curve(self) -> Self:
-        self.curve()
-        return self
-
-    def curve(self) -> Curve:
-        """The engine's curve through the points. Raises ValueError as the engine does."""
-        kind = QuadraticFit if self.interpolation == "quadratic" else LogLogCurve
-        return kind(self.tokens, self.values)
-
-
-class KvSize(Measured):
-    """S_kv: bytes of KVCache that a prompt of so many tokens leaves."""
-
-    bytes: Points
-
-    @property
-    def values(self) -> list[float]:
-        """S_kv in bytes."""
-        return self.bytes
 
 
 class Profile(Measured):
@@ -102,13 +57,6 @@ class Cluster(Table):
     decode_instances: Count | None = None
 
 
-class LinkPrice(Table):
-    """What the link costs: by volume and by time."""
-
-    usd_per_gb: NotNegative | None = None
-    usd_per_month: NotNegative | None = None
-
-
 class LinkTable(Table):
     """A way between clusters: nominal and achieved bandwidth in bit/s, round-trip time in seconds."""
 
@@ -128,50 +76,12 @@ class LinkTable(Table):
         return self.bandwidth_bps if self.achieved_bps is None else self.achieved_bps
 
 
-class TruncatedLogNormalLengths(Table):
-    """ln L is normal with mean mu and deviation sigma; lengths outside [min, max] tokens do not occur."""
-
-    distribution: Literal["truncated_log_normal"]
-    mu: Annotated[float, Field(ge=-50, le=50)]
-    sigma: Annotated[float, Field(gt=0, le=20)]
-    min: Tokens
-    max: Tokens
-
-    @model_validator(mode="after")
-    def _has_requests(self) -> Self:
-        self.lengths()
-        return self
-
-    def lengths(self) -> LengthDistribution:
-        """The engine's distribution."""
-        return TruncatedLogNormal(self.mu, self.sigma, self.min, self.max)
-
-
-class EmpiricalLengths(Table):
-    """Recorded lengths, each of the same weight."""
-
-    distribution: Literal["empirical"]
-    samples: Annotated[list[Tokens], Field(min_length=1, max_length=1_000_000)]
-
-    def lengths(self) -> LengthDistribution:
-        """The engine's distribution."""
-        return Empirical(self.samples)
-
-
-class Arrivals(Table):
-    """How requests arrive. Steady-state throughput does not depend on it."""
-
-    process: Literal["poisson"] = "poisson"
-
-
-class Traffic(Table):
-    """Requests: input and output lengths in tokens, and how many a second are to be served, if known."""
-
+class _Named(Table):
     name: Name | None = None
-    input_tokens: Annotated[TruncatedLogNormalLengths | EmpiricalLengths, Field(discriminator="distribution")]
-    output_tokens: Tokens
-    arrivals: Arrivals = Arrivals()
-    rate_rps: Positive | None = None
+
+
+class TrafficTable(TrafficFields, _Named):
+    """Requests, as the catalogue has them; a name may be left out."""
 
 
 class DecodeTable(Table):
@@ -211,7 +121,7 @@ class Document(Table):
     model: Model
     clusters: Annotated[list[Cluster], Field(min_length=1, max_length=100)]
     links: Annotated[list[LinkTable], Field(max_length=100)] = []
-    traffic: Traffic
+    traffic: TrafficTable
     decode: DecodeTable
     slo: Slo = Slo()
     prices: Annotated[list[Price], Field(max_length=1000)] = []

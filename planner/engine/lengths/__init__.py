@@ -14,13 +14,14 @@ from planner.engine.lengths.distribution import (
 )
 from planner.engine.lengths.empirical import Empirical
 from planner.engine.lengths.gamma import TruncatedGamma
-from planner.engine.lengths.incremental import uncached
+from planner.engine.lengths.incremental import LEAST_TOKENS, uncached
 from planner.engine.lengths.log_normal import TruncatedLogNormal, normal_between
 from planner.engine.lengths.mixture import Mixture
 from planner.engine.lengths.pareto import TruncatedPareto
 from planner.engine.lengths.smooth import Smooth
 
 __all__ = [
+    "LEAST_TOKENS",
     "CorrelatedOutput",
     "Empirical",
     "LengthDistribution",
