@@ -54,3 +54,8 @@ def duration(total_s: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60:02d} s"
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def length(tokens: float) -> str:
+    """A length as the field writes it, K being 1024, where that is exact."""
+    return f"{tokens / 1024:,.0f}K" if tokens >= 1024 and tokens % 1024 == 0 else f"{tokens:,.0f}"

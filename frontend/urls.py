@@ -1,13 +1,13 @@
 """Addresses of the pages."""
 
 from django.contrib.auth.views import LoginView, LogoutView
-from django.urls import URLPattern, URLResolver, path, re_path
+from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.views.generic import RedirectView
 
 from frontend.pages.case_study import case_study
 from frontend.pages.downloads import result_csv, result_json
-from frontend.pages.job import job
 from frontend.pages.imports import import_file, import_preview
+from frontend.pages.job import job
 from frontend.pages.jobs import jobs
 from frontend.pages.scenarios import archive_scenario, new_scenario, scenario, scenario_file, scenarios
 
@@ -25,6 +25,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     re_path(r"^scenarios/(?P<name>[-\w]+)\.(?P<ending>yaml|json)$", scenario_file, name="scenario-file"),
     path("catalogue/import/", import_file, name="import-page"),
     path("catalogue/import/<uuid:upload_id>/", import_preview, name="import-preview"),
+    path("catalogue/", include("frontend.pages.catalogue.urls")),
     path("login/", LoginView.as_view(template_name="login.html", redirect_authenticated_user=True), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
 ]

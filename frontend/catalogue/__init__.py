@@ -1,0 +1,1 @@
+"""What the catalogue's pages share: units at the edge, columns of lists, forms made from schemas, differences."""

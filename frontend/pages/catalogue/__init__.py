@@ -1,0 +1,1 @@
+"""The catalogue's pages: overview, lists, details, forms, history; one file a page."""

@@ -1,0 +1,40 @@
+// The form of an entry: shows of each choice what is chosen, leads to mistakes, and warns before typed text is lost.
+const form = document.querySelector("[data-entry-form]");
+
+for (const part of form.querySelectorAll("[data-choice]")) {
+  const select = part.querySelector("select");
+  const alternatives = part.querySelectorAll(":scope > [data-alternative]");
+  const show = () => {
+    for (const each of alternatives) each.hidden = each.dataset.alternative !== select.value;
+  };
+  select.addEventListener("change", show);
+  show();
+}
+
+// A list of mistakes is read first; its links lead to inputs, which the browser scrolls to but does not focus.
+const notice = document.querySelector("[data-summary], [data-conflict]");
+notice?.focus();
+for (const link of document.querySelectorAll("[data-summary] a")) {
+  link.addEventListener("click", (event) => {
+    event.preventDefault();
+    document.getElementById(decodeURIComponent(link.hash.slice(1)))?.focus();
+  });
+}
+
+const written = () => JSON.stringify([...new FormData(form)].filter(([name]) => name !== "csrfmiddlewaretoken"));
+// What came back with mistakes, or with what somebody else changed, is not stored yet.
+const stored = notice ? null : written();
+let leaving = false;
+
+form.addEventListener("submit", (event) => {
+  if (leaving) event.preventDefault();
+  leaving = true;
+  form.querySelector("button.primary").setAttribute("aria-disabled", "true");
+});
+addEventListener("pageshow", () => {
+  leaving = false;
+  form.querySelector("button.primary").removeAttribute("aria-disabled");
+});
+addEventListener("beforeunload", (event) => {
+  if (!leaving && written() !== stored) event.preventDefault();
+});
