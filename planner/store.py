@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from django.db.models.functions import Now
 from planner import catalog, facts, scenario
 from planner.documents.errors import DocumentError, FieldError, refuse
 from planner.documents.order import ordered
+from planner.documents.plain import printable
 from planner.entries import KINDS, check
 from planner.models import Entry, Revision
 from planner.scenario.schema import Document
@@ -45,6 +46,12 @@ def entries(kind: str, archived: bool | None = False) -> QuerySet[Entry]:
     return found if archived is None else found.filter(archived=archived)
 
 
+def named(kind: str, name: str) -> Entry | None:
+    """The entry of a name, archived or not."""
+    # Databases do not agree on what a text may consist of: none is asked for what cannot be there.
+    return Entry.objects.filter(kind=kind, name=name).first() if printable(name) else None
+
+
 class Stored:
     """The stored catalogue as scenarios look names up in it."""
 
@@ -54,7 +61,7 @@ class Stored:
 
     def entry(self, kind: str, name: str) -> dict[str, Any]:
         """A document by name, archived or not. Raises LookupError."""
-        found = Entry.objects.filter(kind=kind, name=name).first()
+        found = named(kind, name)
         if found is None:
             raise scenario.NotInCatalogue(kind, name, self.names(kind))
         return dict(found.document)
@@ -67,12 +74,22 @@ class Stored:
 STORED = Stored()
 
 
-def catalogue() -> scenario.Catalogue:
+class StoredOrShipped:
     """What is stored, or what is shipped where nothing is stored yet, as before the first start."""
-    try:
-        return STORED if Entry.objects.exists() else catalog.SHIPPED
-    except DatabaseError:
-        return catalog.SHIPPED
+
+    def entry(self, kind: str, name: str) -> dict[str, Any]:
+        """See `Stored`."""
+        return self._chosen().entry(kind, name)
+
+    def profiles(self, model: str) -> Sequence[dict[str, Any]]:
+        """See `Stored`."""
+        return self._chosen().profiles(model)
+
+    def _chosen(self) -> scenario.Catalogue:
+        try:
+            return STORED if Entry.objects.exists() else catalog.SHIPPED
+        except DatabaseError:  # no table yet
+            return catalog.SHIPPED
 
 
 def users(entry: Entry) -> list[Entry]:
@@ -206,7 +223,7 @@ def store_all(documents: Iterable[tuple[str, Any]], *, by: int | None = None) ->
 
 def _put(kind: str, document: Any, by: int | None) -> Put:
     name = document.get("name") if isinstance(document, Mapping) else None
-    there = Entry.objects.filter(kind=kind, name=name).first() if isinstance(name, str) else None
+    there = named(kind, name) if isinstance(name, str) else None
     if there is None:
         return Put(create(kind, document, by=by, change=Change.IMPORTED), "new")
     if checked(kind, document) == there.document:

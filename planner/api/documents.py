@@ -69,7 +69,7 @@ def _named(name: str, overrides: Mapping[str, Any]) -> Scenario:
     """A shipped scenario, which nobody can change, or else a stored one. Raises DocumentError."""
     if name in scenario.SHIPPED:
         return scenario.parse(catalogued(name), overrides)
-    found = store.entries(store.SCENARIOS, archived=None).filter(name=name).first()
+    found = store.named(store.SCENARIOS, name)
     if found is None:
         known = ", ".join(sorted({*scenario.SHIPPED, *store.STORED.names(store.SCENARIOS)[:20]}))
         raise refuse("scenario", name, f"is neither a shipped nor a stored scenario; known: {known}")

@@ -29,7 +29,7 @@ class ScenarioCommand(BaseCommand):
     def scenario(self, options: dict[str, Any]) -> Scenario:
         """The scenario that the arguments name. Raises CommandError with exit status 2."""
         try:
-            return load(options["scenario"], overrides(options["overrides"]), store.catalogue())
+            return load(options["scenario"], overrides(options["overrides"]), store.StoredOrShipped())
         except DocumentError as problem:
             raise CommandError(str(problem), returncode=BAD_INPUT) from problem
 

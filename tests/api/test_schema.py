@@ -11,6 +11,7 @@ from drf_spectacular.validation import validate_schema
 from planner.evaluation import evaluate, whatif
 from planner.scenario import SHIPPED, load
 
+pytestmark = pytest.mark.django_db
 TYPES = {"string": str, "number": (int, float), "integer": int, "boolean": bool, "array": list, "object": dict}
 
 

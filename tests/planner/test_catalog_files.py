@@ -163,12 +163,8 @@ def test_json_that_holds_nan_is_never_written():
 
 
 def test_every_entry_of_the_catalogue_can_be_read_and_bears_its_own_name():
-    assert {kind: catalog.names(kind) for kind in ("models", "hardware", "traffic")} == {
-        "models": ("internal-1t-hybrid",),
-        "hardware": ("h20", "h200"),
-        "traffic": ("case-study",),
-    }
-    for kind in ("models", "hardware", "traffic", "scenarios"):
+    for kind in ("models", "hardware", "profiles", "traffic", "links", "prices", "scenarios"):
+        assert catalog.names(kind)
         assert all(catalog.entry(kind, name)["name"] == name for name in catalog.names(kind))
 
 
@@ -183,7 +179,7 @@ def test_an_entry_that_a_reader_changes_is_not_changed_for_the_next():
 def test_a_name_outside_the_catalogue_is_refused_with_those_in_it(name):
     with pytest.raises(catalog.NotInCatalogue) as refused:
         catalog.entry("hardware", name)
-    assert refused.value.known == ("h20", "h200")
+    assert {"h20", "h200"} < set(refused.value.known)
 
 
 def test_the_published_figures_are_those_of_table_6():

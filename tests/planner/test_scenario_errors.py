@@ -23,7 +23,7 @@ BAD = [
     ("schema_version", 2, "this version reads 1"),
     ("schema_version", True, "this version reads 1"),
     ("schema_version", "1", "this version reads 1"),
-    ("model", "gpt-5", "known: internal-1t-hybrid"),
+    ("model", "gpt-5", "is not in the catalogue; known: "),
     ("model", None, "must be a table"),
     ("model.s_kv.tokens", [1024], "at least 2 entries"),
     ("model.s_kv.tokens", [1024, 1024, 2048, 4096], "must rise"),
