@@ -154,6 +154,7 @@ def test_the_model_that_the_file_names_is_an_assumption(tmp_path):
         ({"gpus_per_instance": "8.5"}, "gpus_per_instance: '8.5' must be a whole number"),
         ({"hardware": "h200 sxm"}, "hardware"),
         ({"provenance": "guess"}, "provenance: 'guess' must be one of measured"),
+        ({"colour": "blue"}, "colour: 'blue' is no choice of a profile; those are backend,"),
         ({"use_loaded": "perhaps"}, "use_loaded: 'perhaps' must be yes or no"),
     ],
 )

@@ -5,13 +5,31 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from planner.documents.errors import DocumentError, FieldError
 from planner.entries import check
 from planner.importers.base import Choices, Imported
 from planner.importers.profiles.detect import results
 from planner.importers.profiles.document import profile
 from planner.importers.profiles.report import aggregates, quality_of, report
+from planner.importers.profiles.rows import Results
+from planner.importers.profiles.silicon import GROUPS
 
 __all__ = ["inspect", "read"]
+
+
+CHOICES = frozenset(
+    {"name", "model", "hardware", "gpus_per_instance", "engine", "precision", "provenance"}
+    | {"use_loaded", "concurrency", "tokens_include_cached", *GROUPS}
+)
+
+
+def _results(path: Path, choices: Choices) -> Results:
+    """What the file holds. Raises DocumentError, also on a choice that nothing here asks for."""
+    allowed = f"is no choice of a profile; those are {', '.join(sorted(CHOICES))}"
+    unknown = [FieldError(field, choices[field], allowed) for field in choices if field not in CHOICES]
+    if unknown:
+        raise DocumentError(unknown)
+    return results(path, choices)
 
 
 def read(path: Path, choices: Choices) -> Imported:
@@ -21,7 +39,7 @@ def read(path: Path, choices: Choices) -> Imported:
     `concurrency` for times with queueing in them; `system`, `backend`, `tp`, `quant` and others where one file has
     many things; `name`, `engine`, `precision`, `provenance`. Raises DocumentError naming field, or line and column.
     """
-    found = results(path, choices)
+    found = _results(path, choices)
     document, points, assumptions = profile(found, path.name, choices)
     check("profiles", document)
     return Imported(
@@ -39,4 +57,4 @@ def inspect(path: Path, choices: Choices) -> dict[str, Any]:
 
     Raises DocumentError as `read`; what is still to be chosen is a note.
     """
-    return report(results(path, choices), choices)
+    return report(_results(path, choices), choices)

@@ -10,7 +10,17 @@ from typing import Any
 from planner.documents.errors import DocumentError, refuse
 from planner.importers import reading
 from planner.importers.base import Choices
-from planner.importers.profiles import aiperf, guidellm, lifecycle, llmperf, server_metrics, serving, silicon, table
+from planner.importers.profiles import (
+    aiconfigurator,
+    aiperf,
+    guidellm,
+    lifecycle,
+    llmperf,
+    server_metrics,
+    serving,
+    silicon,
+    table,
+)
 from planner.importers.profiles.nodes import Node
 from planner.importers.profiles.rows import Results
 from planner.importers.tables import quoted, rows
@@ -18,7 +28,7 @@ from planner.importers.tables import quoted, rows
 MOST_DOCUMENTS = 10_000
 KNOWN = (
     "CSV with tokens and seconds, AIConfigurator's silicon table, vLLM and SGLang bench serve, genai-perf, AIPerf, "
-    "GuideLLM, llmperf, inference-perf"
+    "GuideLLM, llmperf, inference-perf, requests for AIConfigurator's estimates"
 )
 
 type Reader = Callable[[Sequence[Node]], Results]
@@ -34,6 +44,7 @@ READERS: Sequence[tuple[Callable[[Node], bool], Reader]] = (
     (guidellm.is_report, lambda nodes: guidellm.read_report(nodes[0])),
     (server_metrics.is_export, server_metrics.read),
     (aiperf.is_summary, aiperf.read_summaries),
+    (aiconfigurator.is_request, aiconfigurator.read),
 )
 
 

@@ -42,7 +42,7 @@ def profile(results: Results, source: str, choices: Choices) -> tuple[dict[str, 
         "precision": choices.get("precision", results.precision),
         "prefill": {"tokens": points.tokens, "seconds": points.seconds, "interpolation": "log_log"},
     }
-    parts = {"prefill_cached": points.cached, "decode": points.decode}
+    parts = {"prefill_cached": points.cached, "decode": list(results.decode) or points.decode}
     document |= {part: steps for part, steps in parts.items() if steps}
     origin = {"kind": kind, "source": f"{results.format}, {source}"}
     document["provenance"] = {part: dict(origin) for part in ("prefill", *parts) if part in document}

@@ -32,7 +32,7 @@ def report(results: Results, choices: Choices) -> dict[str, Any]:
         "rows": [row.as_json() for row in results.rows],
         "points": found,
         "prefill_cached": points.cached if points else [],
-        "decode": points.decode if points else [],
+        "decode": list(results.decode) or (points.decode if points else []),
         "quality": quality_of(found["tokens"], found["seconds"]) if found else None,
         "aggregates": aggregates(results),
         "mapping": [asdict(mapped) for mapped in results.mapping],

@@ -93,6 +93,8 @@ class Results:
     precision: str = ""
     provenance: str = "measured"
     facts: dict[str, Any] = field(default_factory=dict)
+    decode: tuple[dict[str, float], ...] = ()
+    """Decode steps, where they are given by themselves and not with the rows."""
 
 
 def completed(node: Node, failed: float | None = None) -> int:
