@@ -220,6 +220,7 @@ def test_a_detailed_result_is_read_request_by_request_without_those_that_failed(
     found = inspect(path, {})
     assert [row["ttft_s"] for row in found["rows"]] == [0.1, 0.5, 0.7]
     assert found["points"] == {"tokens": [100, 1000], "seconds": [0.1, pytest.approx(0.6)]}
+    assert "1 requests that failed are left out" in found["notes"]
 
 
 def test_a_batch_prefilled_as_one_is_read_from_sglangs_one_batch_benchmark(tmp_path):

@@ -27,8 +27,10 @@ def read_serving(runs: Sequence[Node]) -> Results:
     rows = bounded(row for run in runs for row in _run(run))
     first = runs[0]
     notes = few(rows)
-    if any(row.per_request for row in rows):
-        notes.append("requests that failed are left out")
+    singles = sum(row.per_request for row in rows)
+    failed = sum(len(run.at("ttfts").value) for run in runs if _detailed(run)) - singles
+    if failed:
+        notes.append(f"{failed} requests that failed are left out")
     return Results(
         format="vLLM/SGLang serving benchmark",
         rows=rows,
@@ -51,8 +53,7 @@ def _run(run: Node) -> Iterator[Row]:
     limit = run.at("max_concurrency").maybe()
     seen = run.at("concurrency").maybe()
     concurrency, alone = seen if limit is None else limit, limit == 1
-    lengths, times = run.at("input_lens").value, run.at("ttfts").value
-    if isinstance(lengths, list) and isinstance(times, list) and lengths and len(lengths) == len(times):
+    if _detailed(run):
         yield from _requests(run, concurrency, alone)
         return
     rate = run.at("request_rate")
@@ -68,6 +69,12 @@ def _run(run: Node) -> Iterator[Row]:
         output_tokens_per_s=run.at("output_throughput").maybe(),
         alone=alone,
     )
+
+
+def _detailed(run: Node) -> bool:
+    """Whether every request is there and not only their means."""
+    lengths, times = run.at("input_lens").value, run.at("ttfts").value
+    return isinstance(lengths, list) and isinstance(times, list) and 0 < len(lengths) == len(times)
 
 
 def _requests(run: Node, concurrency: float | None, alone: bool) -> Iterator[Row]:
