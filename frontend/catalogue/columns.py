@@ -21,7 +21,8 @@ type Related = Mapping[str, Entry]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column. `key` names it in files, where it is in SI units; `rests_on` are paths of figures under it."""
+    """One column. `key` names it in files, where it is in SI units; `rests_on` are paths of figures under it,
+    or where none of them is there, `or_else_on`."""
 
     key: str
     label: str
@@ -31,6 +32,7 @@ class Column:
     is_text: bool = False
     order: str = ""
     rests_on: tuple[str, ...] = ()
+    or_else_on: tuple[str, ...] = ()
     formula: str = ""
     refers_to: str = ""
 
@@ -38,7 +40,7 @@ class Column:
         """The value of an entry, written, with its mark."""
         value = self.read(entry, related)
         if value is None or value == "":
-            return Cell(figures.NONE, self.is_text)
+            return Cell(figures.NONE, self.is_text, is_marked=bool(self.rests_on))
         address = reverse("catalogue-entry", args=[self.refers_to, value]) if self.refers_to else ""
         text = str(value) if self.is_text else self.written(value)
         return Cell(text, self.is_text, self._origin(entry), self.formula, address)
@@ -48,8 +50,11 @@ class Column:
         return f"{float(value) / float(self.unit.scale):,.{self.decimals}f}"
 
     def _origin(self, entry: Entry) -> Origin | None:
-        there = [origin_of(entry.document, path) for path in self.rests_on if _at(entry.document, path) is not None]
-        return weakest(there) if there else None
+        for places in (self.rests_on, self.or_else_on):
+            there = [origin_of(entry.document, path) for path in places if _at(entry.document, path) is not None]
+            if there:
+                return weakest(there)
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,8 @@ class Cell:
     origin: Origin | None = None
     formula: str = ""
     address: str = ""
+    is_marked: bool = False
+    """Whether other cells of the column have a mark, whose room this one leaves."""
 
     @property
     def source(self) -> str:
@@ -106,8 +113,8 @@ def _kv_rate(entry: Entry, related: Related) -> float | None:
     return None if size is None else 8 * size / entry.facts["t_prefill_s"]
 
 
-def _instance(entry: Entry, related: Related) -> str:
-    return f"{entry.document['gpus_per_instance']} ×"
+def _kv_dtype(entry: Entry, related: Related) -> str:
+    return str(entry.document.get("kv_dtype", "bf16"))
 
 
 def _measured_range(entry: Entry, related: Related) -> str:
@@ -135,7 +142,7 @@ def _reuse(entry: Entry, related: Related) -> str:
     return reuse if ratio is None else f"{reuse}, {figures.percent(ratio)} %"
 
 
-SIZES = ("layers", "kv_dtype", "measured")
+SIZES = ("layers",)
 AT = f"{AT_TOKENS / 1024:.0f}K"
 COLUMNS: Mapping[str, tuple[Column, ...]] = {
     "hardware": (
@@ -153,9 +160,12 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         number("active_parameters", "Active", BILLIONS, 1),
         fact("block_level_bytes_per_token", "KV a token", KIB, 1, SIZES, "block-level bytes a token, from the layers"),
         fact("request_level_bytes", "Request level", MIB, 1, SIZES, f"state and windows of a request of {AT} tokens"),
-        fact("s_kv_bytes", f"S_kv at {AT}", MIB, 1, SIZES, f"measured, or computed from the layers, at {AT} tokens"),
+        Column(
+            "s_kv_bytes", f"S_kv at {AT}", _fact("s_kv_bytes"), MIB, 1, order="facts.s_kv_bytes",
+            rests_on=("measured",), or_else_on=SIZES, formula=f"measured, or computed from the layers, at {AT} tokens",
+        ),
         number("max_position_tokens", "Longest prompt", TOKENS),
-        text("kv_dtype", "KV dtype"),
+        Column("kv_dtype", "KV dtype", _kv_dtype, is_text=True, order="document.kv_dtype"),
     ),
     "profiles": (
         text("model", "Model", "models"),
@@ -168,7 +178,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
             "kv_rate_bps", f"Φ_kv at {AT}", _kv_rate, GBPS, 2,
             rests_on=("prefill",), formula="S_kv of the model / T_prefill (eq. 1)",
         ),
-        Column("measured_range", "Measured", _measured_range, Unit("tokens"), is_text=True),
+        Column("measured_range", "Measured", _measured_range, is_text=True),
     ),
     "traffic": (
         Column(

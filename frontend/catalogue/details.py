@@ -10,7 +10,7 @@ from django.urls import NoReverseMatch, reverse
 
 from frontend.catalogue import kinds
 from frontend.catalogue.origins import Origin, figures, origin_of
-from frontend.catalogue.units import unit_of, written
+from frontend.catalogue.units import PLAIN, Unit, unit_of, written
 from planner.entries import KINDS
 from planner.models import Entry
 from planner.store import SCENARIOS
@@ -88,16 +88,18 @@ def _field(document: Document, path: str, value: Any) -> Field:
         text = _grouped(written(value, unit))
         return Field(path, label, text, unit.text, origin_of(document, path), is_number=True)
     if isinstance(value, list):
-        return Field(path, label, summary(value), origin=origin_of(document, path))
+        return Field(path, label, summary(value, unit), unit.text, origin_of(document, path))
     return Field(path, label, value.replace("_", " ") if path.count(".") or path == "kind" else str(value))
 
 
-def summary(value: list[Any]) -> str:
+def summary(value: list[Any], unit: Unit = PLAIN) -> str:
     """A list in a few words: its numbers where they are few, or else how many there are."""
     if not value:
         return "none"
     if len(value) <= 6 and not any(isinstance(item, Mapping | list) for item in value):
-        return ", ".join(_grouped(written(item)) if isinstance(item, int | float) else str(item) for item in value)
+        return ", ".join(
+            _grouped(written(item, unit)) if isinstance(item, int | float) else str(item) for item in value
+        )
     return f"{len(value):,} entries" if isinstance(value[0], Mapping) else f"{len(value):,} values"
 
 

@@ -31,6 +31,7 @@ class Input:
     help: str = ""
     example: str = ""
     options: Sequence[tuple[str, str]] = ()
+    is_required: bool = False
     is_fixed: bool = False
     is_frozen: bool = False
 
@@ -68,7 +69,8 @@ class Input:
     @property
     def lines(self) -> int:
         """Lines that its box shows."""
-        return min(max(self.text.count("\n") + 2, LINES.start), LINES.stop)
+        least = 10 if self.example else LINES.start
+        return min(max(self.text.count("\n") + 2, least), LINES.stop)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +108,14 @@ class _Drawing:
     notes: dict[str, str]
     is_new: bool
 
-    def node(self, node: Node) -> Drawn:
+    def node(self, node: Node, is_asked: bool = True) -> Drawn:
+        """`is_asked` is false within a part that may be left out: nothing of it is required."""
         if isinstance(node, Leaf):
-            return self.leaf(node)
+            return self.leaf(node, is_asked)
         said = kinds.help_of(self.form.kind, node.path)
         if isinstance(node, Group):
-            return Part(kinds.label(node.path), node.path, said, [self.node(each) for each in node.members])
+            members = [self.node(each, is_asked and node.required) for each in node.members]
+            return Part(kinds.label(node.path), node.path, said, members)
         chosen = self.form.texts.get(node.key, "")
         alternatives = [
             Alternative(option.tag, option.tag == chosen, [self.node(each) for each in option.members])
@@ -122,29 +126,31 @@ class _Drawing:
     def choice(self, node: Choice) -> Input:
         options = [(option.tag, option.tag.replace("_", " ")) for option in node.options]
         label = "Number or distribution" if any(each.plain for each in node.options) else kinds.label(node.tag_field)
-        return self.input(node, label, [*_none(node.required, node.default), *options])
+        return self.input(node, label, [*_none(node.required, node.default), *options], node.required)
 
-    def leaf(self, leaf: Leaf) -> Input:
+    def leaf(self, leaf: Leaf, is_asked: bool) -> Input:
+        asked = leaf.required and is_asked
         label = "Points" if leaf.widget == "points" else kinds.label(leaf.path)
         if leaf.widget == "reference":
             stored = self.names(leaf.options[0])
             there = self.form.texts.get(leaf.key, "")
             every = [*stored, *([there] if there and there not in stored else [])]
-            return self.input(leaf, label, [("", "choose …"), *((name, name) for name in every)])
+            return self.input(leaf, label, [("", "choose …"), *((name, name) for name in every)], asked)
         if leaf.widget in ("select", "switch"):
             options = [(option, option.replace("_", " ")) for option in leaf.options]
-            return self.input(leaf, label, [*_none(leaf.required, leaf.default), *options])
-        return self.input(leaf, label, ())
+            return self.input(leaf, label, [*_none(leaf.required, leaf.default), *options], asked)
+        return self.input(leaf, label, (), asked)
 
-    def input(self, leaf: Leaf | Choice, label: str, options: Sequence[tuple[str, str]]) -> Input:
+    def input(self, leaf: Leaf | Choice, label: str, options: Sequence[tuple[str, str]], is_required: bool) -> Input:
         form, key = self.form, leaf.key
         text = form.texts.get(key, "")
         is_list = isinstance(leaf, Leaf) and leaf.widget in ("numbers", "rows", "points", "yaml")
         return Input(
             leaf, label, text, form.errors.get(key, ()), self.notes.get(key, ""),
-            help=kinds.help_of(form.kind, leaf.path) if isinstance(leaf, Leaf) else "",
+            help=kinds.help_of(form.kind, leaf.path) if isinstance(leaf, Leaf) and leaf.key == leaf.path else "",
             example=example_of(form.kind, leaf.path),
             options=options,
+            is_required=is_required,
             is_fixed=leaf.path == "name" and not self.is_new,
             is_frozen=is_list and len(text) > LARGEST and not form.errors.get(key),
         )  # fmt: skip

@@ -68,6 +68,11 @@ LABELS: Mapping[str, str] = {
     "decode": "Decode steps", "max_batch": "Largest batch", "measured": "Measured S_kv", "tokens": "Tokens",
     "seconds": "Seconds", "bytes": "Size", "interpolation": "Between the points", "mean_share": "Mean share",
     "new_tokens": "New tokens", "cached_tokens": "Cached tokens", "batch": "Batch", "context_tokens": "Context",
+    "total_parameters": "Parameters", "active_parameters": "Active parameters", "max_position_tokens": "Longest prompt",
+    "kv_dtype": "KV dtype", "block_tokens": "Block", "layers": "Layers", "input_tokens": "Input lengths",
+    "output_tokens": "Output lengths", "arrivals": "Arrivals", "prefix": "Prefix reuse", "mu": "μ", "sigma": "σ",
+    "min": "Shortest", "max": "Longest", "cv": "Coefficient of variation", "token_hit_ratio": "Token hit ratio",
+    "hit_ratio": "Hit ratio", "samples": "Lengths", "counts": "Counts", "uncached": "Uncached tokens", "alpha": "α",
     "rate_rps": "Rate", "interval_s": "Interval", "peak_hour": "Peak",
 }  # fmt: skip
 """What is not here is its name with spaces."""
@@ -89,7 +94,14 @@ HELP: Mapping[str, str] = {
     "prices.usd_per_gpu_hour": "Where it is rented.",
     "prices.purchase": "Where kind is purchase: written off in equal parts, and powered.",
     "links.price": "10⁹ bytes a GB.",
-    "models.measured": "One point a line: tokens, MiB.",
+    "models.measured": "One point a line: tokens, MiB. Scenarios use it where it is there, or else the layers.",
+    "models.layers": "One item for each group of layers that are alike; S_kv is computed from them.",
+    "models.block_tokens": "Block-level KVCache is kept in whole blocks; 1 is without rounding.",
+    "models.max_position_tokens": "Tokens that the model takes.",
+    "traffic.input_tokens": "Whole prompts; what of them is cached is said below.",
+    "traffic.rate_rps": "To be served, if known.",
+    "traffic.trace": "Digest of the stored trace that the figures were computed from.",
+    "traffic.arrivals": "Does not change steady-state throughput; it does change waiting.",
 }
 """By kind and path, or by name alone."""
 

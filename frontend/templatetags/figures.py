@@ -14,7 +14,7 @@ from frontend import figures, words
 
 register = template.Library()
 
-INDEX = re.compile(r"\b([A-ZΘΛT])_([a-z-]+)")
+INDEX = re.compile(r"\b([A-ZΘΛΦ])_([a-z-]+)")
 
 for _write in (figures.rate, figures.seconds, figures.tokens, figures.gbps, figures.percent, figures.ratio):
     register.filter(_write.__name__, _write)
