@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -19,10 +20,10 @@ from planner.management.inspection import lines
 from planner.models import Upload
 
 EXAMPLES = {
-    Upload.Kind.MODEL: "A Hugging Face config.json. Every architecture whose KVCache is known is read; others are refused "
-    "with the keys that were not understood.",
-    Upload.Kind.TRACE: "A request log: Mooncake JSONL, Azure, BurstGPT or Vidur CSV, a CSV with columns of your choice, "
-    "detailed results of vLLM, SGLang or AIPerf; plain, gzip or zstd.",
+    Upload.Kind.MODEL: "A Hugging Face config.json. Every architecture whose KVCache is known is read; others are "
+    "refused with the keys that were not understood.",
+    Upload.Kind.TRACE: "A request log: Mooncake JSONL, Azure, BurstGPT or Vidur CSV, a CSV with columns of your "
+    "choice, detailed results of vLLM, SGLang or AIPerf; plain, gzip or zstd.",
     Upload.Kind.PROFILE: "Prefill times: a CSV of tokens and seconds, or results of vLLM, SGLang, AIPerf, GuideLLM, "
     "llmperf or inference-perf.",
     Upload.Kind.PRICES: "A CSV of offers: hardware, date, provider, region, kind, usd_per_gpu_hour, source.",
@@ -72,11 +73,35 @@ def _show(request: HttpRequest, upload: Upload, given: dict[str, str], status: i
         "upload": upload,
         "seen": seen,
         "given": given,
-        "single": seen.found[0] if len(seen.found) == 1 else None,
+        "single": seen.found[0].entry if len(seen.found) == 1 else None,
+        "asked": list(asked(upload, seen, given)),
         "facts": list(lines(seen.facts)),
-        "changes": [put for put in seen.found if put.status != "equal"],
     }
     return render(request, "imports/preview.html", context, status=status)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question that the file leaves open; `options` are the stored entries that can answer it."""
+
+    field: str
+    value: str
+    options: tuple[str, ...] = ()
+
+
+REFERENCES = {"model": "models", "hardware": "hardware"}
+
+
+def asked(upload: Upload, seen: uploads.Preview, given: dict[str, str]) -> Iterator[Asked]:
+    """What the user must or may say, apart from the assumptions, which bring their own choices."""
+    assumed = {each.field for each in seen.assumptions}
+    wanted = [error.field or "" for error in seen.errors] + [field for field in given if field not in uploads.NAMES]
+    if upload.kind == Upload.Kind.PROFILE:
+        wanted = ["model", "hardware", "gpus_per_instance", *wanted]
+    for field in dict.fromkeys(wanted):
+        if field.isidentifier() and field not in assumed and field not in uploads.NAMES:
+            kind = REFERENCES.get(field)
+            yield Asked(field, given.get(field, ""), store.STORED.names(kind) if kind else ())
 
 
 def _store(request: HttpRequest, upload: Upload, given: dict[str, str]) -> HttpResponse:
