@@ -14,6 +14,8 @@ from planner.documents.errors import DocumentError, FieldError, refuse, shown
 DELIMITERS = ",;\t"
 WIDEST = 1000
 """Columns."""
+LARGEST = 1e21
+"""No figure of anybody's is larger (nanoseconds since 1970 are 2e18), and products of three stay finite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,8 @@ def number(text: str, place: str, lowest: float = -math.inf) -> float | None:
     value = float(text)
     if not math.isfinite(value):
         raise refuse(place, text, "must be a finite number")
+    if abs(value) > LARGEST:
+        raise refuse(place, text, f"must be at most {LARGEST:g}")
     if value < lowest:
         raise refuse(place, text, f"must be at least {lowest:g}")
     return value

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from planner.documents.errors import DocumentError, refuse
+from planner.importers.tables import LARGEST
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,8 @@ class Node:
             value = math.nan
         if not (math.isfinite(value) and value >= lowest):
             raise self.wrong(f"must be a number of at least {lowest:g}", self.value)
+        if value > LARGEST:
+            raise self.wrong(f"must be at most {LARGEST:g}", self.value)
         return value
 
     def positive(self) -> float:
