@@ -46,7 +46,7 @@ def import_file(request: HttpRequest) -> HttpResponse:
             error = str(problem)
     kinds = [(value, label, EXAMPLES[Upload.Kind(value)]) for value, label in Upload.Kind.choices]
     context = {"kinds": kinds, "kind": kind, "error": error, "text": request.POST.get("text", "")}
-    return render(request, "imports/new.html", context, status=400 if error else 200)
+    return render(request, "imports/new.html", context)
 
 
 def _brought(request: HttpRequest) -> tuple[str, Iterable[bytes]]:
@@ -67,7 +67,7 @@ def import_preview(request: HttpRequest, upload_id: UUID) -> HttpResponse:
     return _show(request, upload, given)
 
 
-def _show(request: HttpRequest, upload: Upload, given: dict[str, str], status: int = 200) -> HttpResponse:
+def _show(request: HttpRequest, upload: Upload, given: dict[str, str]) -> HttpResponse:
     seen = uploads.preview(upload, given)
     context: dict[str, Any] = {
         "upload": upload,
@@ -77,7 +77,7 @@ def _show(request: HttpRequest, upload: Upload, given: dict[str, str], status: i
         "asked": list(asked(upload, seen, given)),
         "facts": list(lines(seen.facts)),
     }
-    return render(request, "imports/preview.html", context, status=status)
+    return render(request, "imports/preview.html", context)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def _store(request: HttpRequest, upload: Upload, given: dict[str, str]) -> HttpR
     try:
         stored = uploads.keep(upload, given, by=request.user.pk)
     except DocumentError:
-        return _show(request, upload, given, status=400)
+        return _show(request, upload, given)
     changed = [put for put in stored if put.status != "equal"]
     messages.success(request, f"{len(changed)} entries stored, {len(stored) - len(changed)} equal to what was there.")
     return redirect(address(stored[0]) if len(stored) == 1 else "catalogue")

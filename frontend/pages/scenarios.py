@@ -63,7 +63,7 @@ def new_scenario(request: HttpRequest) -> HttpResponse:
             messages.success(request, f"Scenario {entry.name} is stored.")
             return redirect("scenario-page", entry.name)
     context = {"form": form, "options": options()}
-    return render(request, "scenarios/new.html", context, status=400 if form.errors else 200)
+    return render(request, "scenarios/new.html", context)
 
 
 @require_safe
