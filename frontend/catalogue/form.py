@@ -56,11 +56,12 @@ class EntryForm:
 
     def refuse(self, mistakes: Iterable[FieldError]) -> None:
         """Puts each mistake beside its input."""
+        unreadable = set(self.errors)
         for mistake in mistakes:
             leaf = self._input_of(mistake.field or "")
             key = leaf.key if leaf else ""
-            if key and any(each.startswith("line ") for each in self.errors.get(key, [])):
-                continue  # what was made of a text that could not be read says nothing more
+            if key in unreadable or (unreadable and not key):
+                continue  # what is made of a text that cannot be read says nothing more
             told = self.errors.setdefault(key, [])
             if (sentence := _sentence(mistake, leaf)) not in told:
                 told.append(sentence)

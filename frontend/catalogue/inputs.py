@@ -16,7 +16,7 @@ type Names = Callable[[str], Sequence[str]]
 
 LARGEST = 40_000
 """Characters of a list beyond which nobody edits it in a page: it is imported."""
-LINES = range(2, 13)
+LINES = range(2, 21)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +69,7 @@ class Input:
     @property
     def lines(self) -> int:
         """Lines that its box shows."""
-        least = 10 if self.example else LINES.start
-        return min(max(self.text.count("\n") + 2, least), LINES.stop)
+        return LINES.stop if self.example else min(max(self.text.count("\n") + 2, LINES.start), LINES.stop)
 
 
 @dataclass(frozen=True, slots=True)

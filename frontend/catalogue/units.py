@@ -11,6 +11,8 @@ EXACT = Context(prec=400)
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
 GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
 WHOLE = re.compile(r"[+-]?\d+")
+LARGEST_EXACT = 2**53
+"""Whole numbers beyond are quantities, which floats hold."""
 LONGEST = 60
 """Characters that one number may have."""
 
@@ -114,7 +116,8 @@ def read(text: str, unit: Unit = PLAIN, whole: bool = False) -> float:
     if len(text) > LONGEST or not NUMBER.fullmatch(text):
         raise ValueError("must be a number, such as 12.5")
     exact = EXACT.multiply(Decimal(text), unit.scale)
-    if (WHOLE.fullmatch(text) and unit.scale == 1) or (whole and exact == exact.to_integral_value()):
+    is_plain = bool(WHOLE.fullmatch(text)) and unit.scale == 1 and abs(exact) <= LARGEST_EXACT
+    if is_plain or (whole and exact == exact.to_integral_value(context=EXACT)):
         return int(exact)
     number = float(exact)
     if not math.isfinite(number):

@@ -7,7 +7,7 @@ from django import template
 from frontend import figures
 
 register = template.Library()
-register.filter("length", figures.length)
+register.filter("as_length", figures.length)
 
 
 @register.filter
