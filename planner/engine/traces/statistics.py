@@ -47,6 +47,7 @@ class Hits:
     def __init__(self, most_blocks: int) -> None:
         self.cache = InfiniteCache(most_blocks)
         self.uncached = Histogram()
+        self.block_tokens = 1
         self._input = np.zeros(2 * OCTAVES)
         self._cached = np.zeros(2 * OCTAVES)
         self._requests = np.zeros(2 * OCTAVES, dtype=np.int64)
@@ -55,6 +56,7 @@ class Hits:
         """Counts prompts with their blocks, until the cache is full."""
         if chunk.blocks is None:
             return
+        self.block_tokens = chunk.blocks.block_tokens
         cached = self.cache.cached_tokens(chunk.blocks, chunk.input_tokens)
         if cached is None:
             return

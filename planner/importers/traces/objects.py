@@ -1,0 +1,273 @@
+"""Request logs with one JSON object a line: Mooncake, Qwen-Bailian, LLMServingSim, RouteSim, and others by choice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from pydantic_core import from_json
+
+from planner.documents.errors import DocumentError, refuse
+from planner.engine.traces import Blocks, Chunk
+from planner.engine.traces.chunk import Int64, running
+from planner.importers.base import Assumption, Choices, Mapped
+from planner.importers.reading import LONGEST_LINE, Block, json_value
+from planner.importers.traces import cells, roles
+from planner.importers.traces.batch import UNITS, Batch, Clock, Mistakes, column, identities, identity, numbered
+from planner.importers.traces.cells import Wrong
+from planner.importers.traces.sessions import Conversations
+from planner.importers.traces.tables import EPOCH_S
+
+BLOCK_TOKENS = (512, 16, 32, 64, 128, 256, 1024)
+FITTING = 0.99
+"""Share of the requests whose hashes must be as many as their length asks for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A log that has a name: by the keys that its objects have."""
+
+    name: str
+    keys: frozenset[str]
+    unit: str | None
+    block_tokens: int | None = None
+    note: str = ""
+
+
+NAMED = (
+    Known(
+        "Qwen-Bailian JSONL",
+        frozenset({"chat_id", "parent_chat_id", "timestamp", "input_length", "output_length"}),
+        *("s", 16, "thoughts are cut from earlier turns, so the longest common prefix undercounts what can be reused"),
+    ),
+    Known("Mooncake JSONL", frozenset({"timestamp", "input_length", "output_length"}), "ms", 512),
+    Known("LLMServingSim JSONL", frozenset({"input_toks", "output_toks", "arrival_time_ns"}), "ns"),
+    Known("RouteSim JSONL", frozenset({"ts", "prompt_tokens", "gen_tokens", "prefix_hash"}), None),
+)
+
+
+class Objects:
+    """A request on every line."""
+
+    longest_line = LONGEST_LINE
+
+    def __init__(self, first: Block, example: Mapping[str, Any], choices: Choices) -> None:
+        """`example` is the first object of the file. Raises DocumentError where it is no request."""
+        found = roles.find(list(example), choices, numbered(first)[1][0])
+        chosen = any(f"{role}_column" in choices for role in roles.ROLES)
+        known = next((each for each in NAMED if each.keys <= example.keys() and not chosen), None)
+        self.name = known.name if known else "JSONL with chosen columns"
+        self._keys = (found.arrival, found.input, found.output)
+        self._hashes = "hash_ids" if "hash_ids" in example else None
+        self._prefix = "prefix_hash" if {"prefix_hash", "prefix_len"} <= example.keys() else None
+        session = [key for key in ("session_id", "conversation_id") if key in example]
+        self._session = session[0] if session else None
+        self._chats = Conversations() if "parent_chat_id" in example and "chat_id" in example else None
+        time = example[found.arrival]
+        self._wall = isinstance(time, str)
+        self._aware: bool | None = None
+        asked: list[Assumption] = []
+        unit = None if self._wall else (known and known.unit) or found.unit
+        if not self._wall and unit is None:
+            sample = "" if known else str(time)
+            asked.append(roles.unit_assumption(choices, "ms" if known else roles.likely_unit(sample)))
+            unit = asked[-1].value
+        self._exponent = UNITS[unit or "ns"]
+        self._block_tokens = 1
+        if self._hashes:
+            asked.append(self._block_size(first, choices, (known and known.block_tokens) or BLOCK_TOKENS[0]))
+            self._block_tokens = int(asked[-1].value)
+        self.assumptions = (*(() if known else found.assumptions), *asked)
+        self.mapping = tuple(self._mapped("wall clock" if self._wall else str(unit)))
+        self.notes = (known.note,) if known and known.note else ()
+        epoch = isinstance(time, int | float) and time * 10**self._exponent >= EPOCH_S * 10**9
+        self.clock = Clock(wall=self._wall or epoch)
+
+    def _mapped(self, unit: str) -> list[Mapped]:
+        arrival, inputs, outputs = self._keys
+        found = [Mapped(arrival, "arrivals", unit), Mapped(inputs, "input_tokens"), Mapped(outputs, "output_tokens")]
+        if self._hashes:
+            found.append(Mapped(self._hashes, "prefix", f"blocks of {self._block_tokens} tokens"))
+        if self._prefix:
+            found.append(Mapped("prefix_hash, prefix_len", "prefix", "the prefix is cached once it has occurred"))
+        session = "chat_id, parent_chat_id" if self._chats else self._session
+        return found + ([Mapped(session, "sessions")] if session else [])
+
+    def _block_size(self, first: Block, choices: Choices, usual: int) -> Assumption:
+        """As chosen; or the size that explains the number of hashes of nearly every request, the usual one first."""
+        given = choices.get("block_tokens")
+        sizes = (usual, *(size for size in BLOCK_TOKENS if size != usual))
+        if given is not None:
+            if not given.isdecimal() or not 1 <= int(given) <= 10**6:
+                raise refuse("block_tokens", given, "must be a whole number of tokens from 1 to 1,000,000")
+            return Assumption(
+                "block_tokens", str(int(given)), "tokens that one hash stands for", tuple(map(str, sizes))
+            )
+        counts, lengths = self._hash_counts(first)
+        fits = [size for size in sizes if lengths.size and (counts == -(-lengths // size)).mean() >= FITTING]
+        text = "tokens that one hash stands for: " + (
+            "the number of hashes of each request agrees"
+            if fits
+            else "the format's; the numbers of hashes do not agree"
+        )
+        return Assumption("block_tokens", str(fits[0] if fits else usual), text, tuple(map(str, sizes)))
+
+    def _hash_counts(self, first: Block) -> tuple[Int64, Int64]:
+        pairs = []
+        for text in numbered(first)[0]:
+            try:
+                row = from_json(text)
+                pairs.append((len(row[self._hashes]), int(row[self._keys[1]])))
+            except (ValueError, TypeError, KeyError, OverflowError):  # told when its line is read
+                continue
+        counts = np.array(pairs, dtype=float).reshape(-1, 2)
+        return counts[:, 0].astype(np.int64), counts[:, 1].astype(np.int64)
+
+    # --- rows ----------------------------------------------------------------------------------------------------
+
+    def rows(self, block: Block) -> Batch:
+        """See `Format`."""
+        texts, lines = numbered(block)
+        read = self._at_once(block, texts)
+        if read is None:
+            read = self._one_by_one(texts, lines)
+        rows, times, inputs, outputs = read
+        blocks = self._blocks(rows, lines)
+        return Batch(column(lines), Chunk(times, inputs, outputs, blocks, self._sessions(rows, lines)))
+
+    def _at_once(self, block: Block, texts: Sequence[bytes]) -> _Read | None:
+        """The columns, where every line has each key once and a plain number for it; None otherwise."""
+        keys = (*self._keys, self._hashes) if self._hashes else self._keys
+        if any(block.data.count(f'"{key}"'.encode()) != len(texts) for key in keys):
+            return None
+        try:
+            rows = [from_json(text) for text in texts]
+            columns = [[row[key] for row in rows] for key in self._keys]
+        except (ValueError, KeyError, TypeError):
+            return None
+        if not texts or any(set(map(type, each)) != {int} for each in columns):
+            return None
+        try:
+            times, inputs, outputs = (column(each) for each in columns)
+        except OverflowError:
+            return None
+        least, most = min(each.min() for each in (times, inputs, outputs)), max(inputs.max(), outputs.max())
+        if self._wall or least < 0 or most > cells.LONGEST or times.max() > cells.LATEST_NS // 10**self._exponent:
+            return None
+        return rows, times * 10**self._exponent, inputs, outputs
+
+    def _one_by_one(self, texts: Sequence[bytes], lines: Sequence[int]) -> _Read:
+        mistakes = Mistakes()
+        rows: list[dict[str, Any]] = []
+        found: list[tuple[int, int, int]] = []
+        for text, line in zip(texts, lines, strict=True):
+            try:
+                row = json_value(text.decode(), "", line)
+            except DocumentError as problem:
+                mistakes.add(line, None, None, problem.errors[0].message)
+                continue
+            if not isinstance(row, dict):
+                mistakes.add(line, None, row, "must be an object with a request's fields")
+                continue
+            rows.append(row)
+            found.append(self._request(line, row, mistakes))
+        mistakes.check()
+        times, inputs, outputs = (column(each) for each in (zip(*found, strict=True) if found else [()] * 3))
+        return rows, times, inputs, outputs
+
+    def _request(self, line: int, row: Mapping[str, Any], mistakes: Mistakes) -> tuple[int, int, int]:
+        found = []
+        for key, how in zip(self._keys, (self._time, _tokens, _tokens), strict=True):
+            try:
+                if key not in row:
+                    raise Wrong("is missing")
+                found.append(how(row[key]))
+            except Wrong as problem:
+                mistakes.add(line, key, row.get(key), str(problem))
+                found.append(0)
+        return found[0], found[1], found[2]
+
+    def _time(self, value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, int | float | str):
+            raise Wrong("must be a time")
+        if isinstance(value, str) != self._wall:
+            raise Wrong("mixes clocks: some times are texts, others numbers")
+        if not isinstance(value, str):
+            return cells.nanoseconds(_written(value), self._exponent)
+        time, aware = cells.wall(value)
+        if self._aware is not None and aware != self._aware:
+            raise Wrong("mixes clocks: some times name a zone, others do not")
+        self._aware = aware
+        return time
+
+    # --- prefixes and sessions -----------------------------------------------------------------------------------
+
+    def _blocks(self, rows: Sequence[Mapping[str, Any]], lines: Sequence[int]) -> Blocks | None:
+        if self._hashes:
+            lists: list[Any] = [row.get(self._hashes) for row in rows]
+            for each, line in zip(lists, lines, strict=True):
+                if not isinstance(each, list):
+                    raise refuse(f"line {line}, {self._hashes}", each, "must be a list of block hashes")
+            try:
+                ids = identities(list(chain.from_iterable(lists)))
+            except TypeError as problem:
+                raise _where(lists, lines, self._hashes) from problem
+            return Blocks(ids, running(column(map(len, lists))), self._block_tokens)
+        return self._prefixes(rows, lines) if self._prefix else None
+
+    def _prefixes(self, rows: Sequence[Mapping[str, Any]], lines: Sequence[int]) -> Blocks:
+        """One block a request, as long as its prefix: the same text with another length is another prefix."""
+        found = []
+        for row, line in zip(rows, lines, strict=True):
+            name, length = row.get("prefix_hash"), row.get("prefix_len")
+            if name is None or not length:
+                found.append((0, 0, 0))
+                continue
+            if not isinstance(name, str | int) or type(length) is not int or not 0 < length <= cells.LONGEST:
+                raise refuse(f"line {line}, prefix_len", length, "must be a whole number of tokens with a prefix_hash")
+            found.append((identity(f"{length} {name}"), length, 1))
+        ids, sizes, there = np.array(found, dtype=np.int64).reshape(-1, 3).T
+        kept = there == 1
+        return Blocks(ids[kept], running(there), 1, sizes[kept])
+
+    def _sessions(self, rows: Sequence[Mapping[str, Any]], lines: Sequence[int]) -> Int64 | None:
+        if self._chats:
+            return self._chats.sessions(rows, lines)
+        if self._session is None:
+            return None
+        names = [row.get(self._session) for row in rows]
+        try:
+            # a request without a name is a session of its own
+            return identities(
+                [f"line {line}" if name is None else name for name, line in zip(names, lines, strict=True)]
+            )
+        except TypeError as problem:
+            raise _where([[name] for name in names], lines, self._session) from problem
+
+
+type _Read = tuple[Sequence[dict[str, Any]], Int64, Int64, Int64]
+
+
+def _tokens(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise Wrong("must be a whole number of tokens")
+    return cells.tokens(_written(value))
+
+
+def _written(value: float) -> str:
+    """A number as a table would have it."""
+    if isinstance(value, int):
+        return str(value) if abs(value) < 10**30 else f"{value // abs(value) * 10**30}"
+    return repr(value) if abs(value) < 1e15 or value != value else f"{value:f}"
+
+
+def _where(lists: Sequence[Sequence[Any]], lines: Sequence[int], key: str) -> DocumentError:
+    """Which line has the value that is neither number nor text."""
+    for each, line in zip(lists, lines, strict=True):
+        for value in each:
+            if isinstance(value, bool) or not isinstance(value, int | str):
+                return refuse(f"line {line}, {key}", value, "must be a whole number or a text")
+    return refuse(f"line {lines[0]}, {key}", None, "must be whole numbers or texts")

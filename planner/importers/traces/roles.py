@@ -1,0 +1,115 @@
+"""Which column of a request log is what."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from planner.documents.errors import DocumentError, FieldError, refuse
+from planner.importers.base import Assumption, Choices
+from planner.importers.tables import quoted
+from planner.importers.traces.batch import UNITS
+
+ROLES = ("arrival", "input", "output")
+KNOWN: Mapping[str, tuple[str, ...]] = {
+    "arrival": (
+        *("arrival_time", "arrived_at", "arrival", "arrival_timestamp", "request_time", "request_timestamp"),
+        *("start_time", "timestamp", "created_at", "datetime", "time", "ts", "t"),
+    ),
+    "input": (
+        *("input_tokens", "prompt_tokens", "context_tokens", "request_tokens", "num_prefill_tokens", "prefill_tokens"),
+        *("input_length", "prompt_length", "context_length", "input_len", "prompt_len", "input_toks", "isl"),
+        *("num_input_tokens", "num_prompt_tokens", "input_sequence_length"),
+    ),
+    "output": (
+        *("output_tokens", "completion_tokens", "generated_tokens", "response_tokens", "num_decode_tokens"),
+        *("decode_tokens", "output_length", "response_length", "output_len", "output_toks", "osl", "gen_tokens"),
+        *("num_output_tokens", "num_completion_tokens", "completion_length", "output_sequence_length"),
+    ),
+}
+MEANINGS = {"arrival": "the time of arrival", "input": "input tokens", "output": "output tokens"}
+SUFFIXES = {"ns": "ns", "us": "us", "ms": "ms", "s": "s", "sec": "s", "secs": "s", "second": "s", "seconds": "s"}
+ENGINE = ("throughput", "running", "waiting", "swapped", "pending", "cacheusage", "cachepct", "usage")
+"""Parts of the names of columns that a time series of an engine has, and a request log has not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """The names of the columns, as the file has them, and what of it was not sure."""
+
+    arrival: str
+    input: str
+    output: str
+    unit: str | None = None
+    """Of arrival, where its name says so."""
+    assumptions: tuple[Assumption, ...] = ()
+
+
+def find(names: Sequence[str], choices: Choices, line: int) -> Roles:
+    """The columns by the user's choice or by their names. Raises DocumentError, by line, where there are none."""
+    chosen = {role: choices.get(f"{role}_column") for role in ROLES}
+    wrong = [
+        FieldError(f"{role}_column", name, f"is no column of the file; it has {quoted(names)}")
+        for role, name in chosen.items()
+        if name and name not in names
+    ]
+    if wrong:
+        raise DocumentError(wrong)
+    found = {role: chosen[role] or _by_name(role, names) for role in ROLES}
+    missing = [role for role in ROLES if not found[role]]
+    if missing:
+        raise _no_log(names, missing, f"line {line}")
+    assumptions = tuple(
+        Assumption(f"{role}_column", str(found[role]), f"the column of {MEANINGS[role]}", tuple(names))
+        for role in ROLES
+    )
+    arrival = str(found["arrival"])
+    return Roles(arrival, str(found["input"]), str(found["output"]), _unit_of(arrival), assumptions)
+
+
+def flat(name: str) -> str:
+    """A name without case, blanks and signs."""
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def _by_name(role: str, names: Iterable[str]) -> str | None:
+    by_flat = {flat(name): name for name in reversed(list(names))}
+    endings = ["", *SUFFIXES] if role == "arrival" else [""]
+    for known in KNOWN[role]:
+        for ending in endings:
+            if (name := by_flat.get(flat(known) + ending)) is not None:
+                return name
+    return None
+
+
+def _unit_of(name: str) -> str | None:
+    last = re.split(r"[^a-z]+", name.lower().strip(" )]"))[-1]
+    return SUFFIXES.get(last) if flat(name) != last else None
+
+
+def _no_log(names: Sequence[str], missing: Sequence[str], place: str) -> DocumentError:
+    engine = [name for name in names if any(part in flat(name) for part in ENGINE)]
+    if len(engine) >= 2:
+        said = f"is a time series of an engine ({quoted(engine, 4)}), not a request log: it has no row for each request"
+        return refuse(place, None, said)
+    wanted = ", ".join(f"{role}_column" for role in missing)
+    lacking = " and ".join(MEANINGS[role] for role in missing)
+    said = (
+        f"no column of {lacking} was found among {quoted(names)}: this is not a request log, unless you choose {wanted}"
+    )
+    return refuse(place, None, said)
+
+
+def likely_unit(time: str) -> str:
+    """Seconds, unless a time has as many digits as today has in a finer unit."""
+    digits = len(time.split(".")[0]) if time[:1].isdigit() else 0
+    return {13: "ms", 16: "us", 19: "ns"}.get(digits, "s")
+
+
+def unit_assumption(choices: Choices, default: str) -> Assumption:
+    """The unit of a clock that says none, as chosen or as assumed. Raises DocumentError on a choice that is none."""
+    value = choices.get("timestamp_unit", default)
+    if value not in UNITS:
+        raise refuse("timestamp_unit", value, f"must be one of {', '.join(UNITS)}")
+    return Assumption("timestamp_unit", value, "the unit of the times, which the file does not say", tuple(UNITS))
