@@ -33,7 +33,7 @@ PLACES = {
     "slo": "slo_tokens_per_s",
 }
 """Which control a refused field belongs to, the longest matching path first."""
-COUNT = {"min_value": 0, "max_value": 10_000}
+MOST_INSTANCES = 10_000
 
 
 class ScenarioForm(forms.Form):
@@ -44,12 +44,12 @@ class ScenarioForm(forms.Form):
     model = forms.ChoiceField(label="Model")
     traffic = forms.ChoiceField(label="Traffic")
     remote_profile = forms.ChoiceField(label="Profile", required=False)
-    remote_instances = forms.IntegerField(label="Instances", required=False, **COUNT)
+    remote_instances = forms.IntegerField(label="Instances", required=False, min_value=0, max_value=MOST_INSTANCES)
     link = forms.ChoiceField(label="Link", required=False)
     threshold_tokens = forms.FloatField(label="Threshold t", required=False, min_value=0)
     local_profile = forms.ChoiceField(label="Profile")
-    local_instances = forms.IntegerField(label="Instances", **COUNT)
-    prefill_instances = forms.IntegerField(label="of them prefill", **COUNT)
+    local_instances = forms.IntegerField(label="Instances", min_value=0, max_value=MOST_INSTANCES)
+    prefill_instances = forms.IntegerField(label="of them prefill", min_value=0, max_value=MOST_INSTANCES)
     max_batch = forms.FloatField(label="Requests at once", min_value=0)
     step_ms = forms.FloatField(label="Decode step", min_value=0)
     slo_tokens_per_s = forms.FloatField(label="Promise", required=False, min_value=0)

@@ -48,7 +48,7 @@ def submit(kind: str, scenario: str, document: Mapping[str, Any], created_by: in
         job = Job.objects.create(
             kind=kind,
             scenario=scenario,
-            form=document["form"],
+            form=document.get("form", ""),
             input=document,
             version=settings.VERSION,
             heartbeat_at=Now(),

@@ -123,10 +123,10 @@ def checked(kind: str, document: Any) -> dict[str, Any]:
     """The document as it would be stored: valid, complete, in the schema's order. Raises DocumentError."""
     if kind == SCENARIOS:
         found = scenario.parse(scenario.table(document), catalogue=STORED)
-        return ordered(found.document(), Document)
+        return dict(ordered(found.document(), Document))
     entry = check(kind, document)
     _require_references(kind, document)
-    return ordered(document, type(entry))
+    return dict(ordered(document, type(entry)))
 
 
 def _require_references(kind: str, document: Mapping[str, Any]) -> None:

@@ -10,8 +10,9 @@ from uuid import UUID
 from celery import shared_task
 from celery.exceptions import Reject
 
-from planner import evaluation, jobs, process
+from planner import evaluation, jobs, process, uploads
 from planner.engine import search
+from planner.importers.traces.collect import collect
 
 logger = logging.getLogger(__name__)
 
@@ -27,12 +28,13 @@ class Kind:
     result: Callable[[Document, Any, Any], Document]
 
 
-KINDS = {
+KINDS: Mapping[str, Kind] = {
     "optimize": Kind(
         problem=lambda given: evaluation.optimization_problem(given["scenario"], given["form"], given["map"]),
         function=search.solve,
         result=lambda given, problem, outcome: evaluation.optimization_result(given["scenario"], problem, outcome),
     ),
+    "import_trace": Kind(problem=uploads.trace_order, function=collect, result=uploads.store_trace),
 }
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,13 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from planner import exchange, store
+from planner import exchange, jobs, store
 from planner.catalog import files
 from planner.documents.errors import DocumentError, FieldError, refuse
 from planner.importers import models, prices, profiles, traces
 from planner.importers.base import Assumption, Choices, Imported, Mapped
-from planner.models import Upload
+from planner.importers.traces.collect import Collected, Order, place
+from planner.models import Job, Revision, Trace, TraceChunk, Upload
 
 KEPT = timedelta(days=1)
 
@@ -125,12 +127,17 @@ def _without_names(choices: Choices) -> Choices:
 
 def _named(imported: Imported, upload: Upload, choices: Choices) -> Imported:
     """Under the name that the user chose, or else one made of the file's, which the importer has not seen."""
-    stem = upload.name.split(".")[0]
-    made = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in stem).strip("-").lower()
-    document = {**imported.document, "name": choices.get("name") or made[:100] or "imported"}
+    document = {**imported.document, "name": choices.get("name") or name_of(upload)}
     if choices.get("title"):
         document["title"] = choices["title"]
     return replace(imported, document=document)
+
+
+def name_of(upload: Upload) -> str:
+    """A name in the catalogue made of the file's."""
+    stem = upload.name.split(".")[0]
+    made = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in stem).strip("-").lower()
+    return made[:100] or "imported"
 
 
 def _catalogue(path: Path) -> Iterable[Imported]:
@@ -143,6 +150,61 @@ def _catalogue(path: Path) -> Iterable[Imported]:
         return
     for kind, entry in exchange.entries(document):
         yield Imported(kind, entry if isinstance(entry, dict) else {"name": str(entry)})
+
+
+# --- traces, which are read as jobs ------------------------------------------------------------------------------
+
+
+def submit_trace(upload: Upload, choices: Choices, *, by: int | None = None) -> Job:
+    """Starts reading a trace to its end. Raises DocumentError on a bad beginning, and on a name that is taken."""
+    given = dict(choices)
+    given.setdefault("name", name_of(upload))
+    traces.open_trace(upload.path, _without_names(given))
+    if store.named("traffic", given["name"]):
+        raise refuse("name", given["name"], "is taken among traffic; choose another")
+    document = {"upload": str(upload.pk), "file": upload.name, "choices": given, "by": by}
+    return jobs.submit(Job.Kind.IMPORT_TRACE, upload.name, document, created_by=by)
+
+
+def trace_order(document: Mapping[str, Any]) -> Order:
+    """What the child process of such a job is told; its spool is empty, whatever an earlier attempt has left."""
+    upload = Upload.objects.get(pk=document["upload"])
+    spool = upload.path.with_suffix(".chunks")
+    shutil.rmtree(spool, ignore_errors=True)
+    spool.mkdir()
+    return Order(upload.path, _without_names(document["choices"]), spool)
+
+
+def store_trace(document: Mapping[str, Any], order: Order, collected: Collected) -> dict[str, Any]:
+    """Stores the requests and the entry that describes them, or neither; what the job's page shows of it."""
+    upload = Upload.objects.get(pk=document["upload"])
+    imported = _named(collected.imported, upload, document["choices"])
+    with transaction.atomic():
+        _store_requests(order.spool, collected)
+        entry = store.create(
+            imported.kind,
+            {**imported.document, "trace": collected.digest},
+            by=document["by"],
+            change=Revision.Change.IMPORTED,
+        )
+    shutil.rmtree(order.spool, ignore_errors=True)
+    forget(upload)
+    return {
+        "entry": {"kind": entry.kind, "name": entry.name},
+        "trace": collected.digest,
+        "facts": imported.facts,
+        "notes": list(imported.notes),
+        "assumptions": [asdict(each) for each in imported.assumptions],
+    }
+
+
+def _store_requests(spool: Path, collected: Collected) -> None:
+    rows, facts = sum(collected.rows), collected.imported.facts
+    trace, is_new = Trace.objects.get_or_create(digest=collected.digest, defaults={"rows": rows, "statistics": facts})
+    if is_new:
+        for index, count in enumerate(collected.rows):
+            data = place(spool, index).read_bytes()
+            TraceChunk.objects.create(trace=trace, index=index, rows=count, data=data)
 
 
 # --- storing -----------------------------------------------------------------------------------------------------

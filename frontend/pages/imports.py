@@ -61,7 +61,7 @@ def _brought(request: HttpRequest) -> tuple[str, Iterable[bytes]]:
 def import_preview(request: HttpRequest, upload_id: UUID) -> HttpResponse:
     """What storing would do; POST does it."""
     upload = get_object_or_404(Upload, pk=upload_id)
-    given = {field: value for field, value in request.GET.items() if value}
+    given = {field: str(value) for field, value in request.GET.items() if value}
     if request.method == "POST":
         return _store(request, upload, given)
     return _show(request, upload, given)
@@ -106,6 +106,8 @@ def asked(upload: Upload, seen: uploads.Preview, given: dict[str, str]) -> Itera
 
 def _store(request: HttpRequest, upload: Upload, given: dict[str, str]) -> HttpResponse:
     try:
+        if upload.kind == Upload.Kind.TRACE:
+            return redirect("job-page", uploads.submit_trace(upload, given, by=request.user.pk).pk)
         stored = uploads.keep(upload, given, by=request.user.pk)
     except DocumentError:
         return _show(request, upload, given)

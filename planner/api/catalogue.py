@@ -93,8 +93,9 @@ class EntryViewSet(viewsets.ReadOnlyModelViewSet[Entry]):
     def get_queryset(self) -> QuerySet[Entry]:
         return Entry.objects.filter(kind=self.kind)
 
-    def filter_queryset(self, queryset: QuerySet[Entry]) -> QuerySet[Entry]:
-        return narrowed(queryset, self.request.query_params, self.filters) if self.action == "list" else queryset
+    def list(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        page = self.paginate_queryset(narrowed(self.get_queryset(), request.query_params, self.filters))
+        return self.get_paginated_response(EntrySerializer(page or [], many=True).data)
 
     def retrieve(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         return _entry(self.get_object())
@@ -142,8 +143,9 @@ class EntryViewSet(viewsets.ReadOnlyModelViewSet[Entry]):
     @extend_schema(summary="An entry's changes, the newest first", responses=RevisionSerializer(many=True))
     @action(detail=True, methods=["get"])
     def history(self, request: Request, name: str) -> Response:
-        page = self.paginate_queryset(self.get_object().revisions.select_related("by"))
-        return self.get_paginated_response(RevisionSerializer(page, many=True).data)
+        pages = Pages()
+        page = pages.paginate_queryset(self.get_object().revisions.select_related("by"), request, self)
+        return pages.get_paginated_response(RevisionSerializer(page or [], many=True).data)
 
     @extend_schema(summary="What uses an entry", responses=OpenApiTypes.OBJECT)
     @action(detail=True, methods=["get"])

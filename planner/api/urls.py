@@ -6,6 +6,7 @@ from rest_framework.routers import SimpleRouter
 
 from planner.api.catalogue import VIEW_SETS
 from planner.api.evaluate import EvaluateView, WhatIfView
+from planner.api.imports import ImportsView, ImportView
 from planner.api.jobs import JobViewSet
 from planner.api.unknown import NoSuchAddress
 
@@ -17,6 +18,8 @@ for kind, view_set in VIEW_SETS.items():
 urlpatterns: list[URLPattern | URLResolver] = [
     path("evaluate/", EvaluateView.as_view(), name="evaluate"),
     path("whatif/", WhatIfView.as_view(), name="whatif"),
+    path("imports/", ImportsView.as_view(), name="imports"),
+    path("imports/<uuid:upload_id>/", ImportView.as_view(), name="import"),
     path("schema/", SpectacularAPIView.as_view(), name="schema"),
     path("docs/", SpectacularSwaggerSplitView.as_view(url_name="schema"), name="api-docs"),
     *router.urls,

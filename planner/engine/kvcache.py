@@ -37,7 +37,7 @@ class Group(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """MHA, GQA or MQA: a key and a value for each KV head; of the last `window_tokens` only, where there is a window."""
+    """MHA, GQA or MQA: a key and a value for each KV head; with a window, of its tokens only."""
 
     layers: int
     kv_heads: int

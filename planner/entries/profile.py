@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -11,7 +12,11 @@ from planner.documents.fields import Lengths, Name, NotNegative, Points, Positiv
 from planner.engine.curves import Curve, LinearCurve, LogLogCurve, QuadraticFit
 from planner.entries.base import Entry
 
-CURVES = {"log_log": LogLogCurve, "quadratic": QuadraticFit, "linear": LinearCurve}
+CURVES: Mapping[str, Callable[[list[float], list[float]], Curve]] = {
+    "log_log": LogLogCurve,
+    "quadratic": QuadraticFit,
+    "linear": LinearCurve,
+}
 
 
 class Measured(Table, ABC):

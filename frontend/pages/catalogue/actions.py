@@ -35,8 +35,7 @@ def clone(request: HttpRequest, kind: str, name: str) -> HttpResponse:
         else:
             messages.success(request, f"Copied from {entry.name}. Change what is different.")
             return redirect("catalogue-edit", kind, copy.name)
-    context = _context(entry, wanted=wanted, errors=errors)
-    return render(request, "catalogue/clone.html", context, status=400 if errors else 200)
+    return render(request, "catalogue/clone.html", _context(entry, wanted=wanted, errors=errors))
 
 
 @login_required

@@ -49,13 +49,6 @@ class Edit:
     conflict: Conflict | None = None
     notes: dict[str, str] = field(default_factory=dict)
 
-    @property
-    def status(self) -> int:
-        """Of the answer."""
-        if self.conflict:
-            return 409
-        return 400 if self.form.errors else 200
-
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -168,7 +161,8 @@ def _page(request: HttpRequest, edit: Edit) -> HttpResponse:
         "source_errors": edit.form.errors.get(SOURCE, []),
         "provenance_kinds": words.PROVENANCE,
     }
-    return render(request, "catalogue/form.html", context, status=edit.status)
+    # A form that comes back is no failure to the browser, which would log one: 200, as Django's own forms.
+    return render(request, "catalogue/form.html", context)
 
 
 def _summary(form: EntryForm) -> list[dict[str, str]]:

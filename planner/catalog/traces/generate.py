@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
@@ -26,7 +27,7 @@ def conversations(sessions: int = 120, seed: int = 1) -> str:
     random = np.random.default_rng(seed)
     fresh = count(1)
     system = [next(fresh) for _ in range(2)]
-    rows = []
+    rows: list[tuple[int, dict[str, object]]] = []
     for session in range(sessions):
         at_s = float(random.uniform(0, 1800))
         blocks = list(system)
@@ -40,10 +41,10 @@ def conversations(sessions: int = 120, seed: int = 1) -> str:
                 "hash_ids": list(blocks),
                 "session_id": f"s{session:03d}",
             }
-            rows.append(row)
+            rows.append((int(1000 * at_s), row))
             at_s += float(random.exponential(45)) + 5
-    rows.sort(key=lambda row: row["timestamp"])
-    return "".join(json.dumps(row) + "\n" for row in rows)
+    rows.sort(key=lambda pair: pair[0])
+    return "".join(json.dumps(row) + "\n" for _, row in rows)
 
 
 def completions(requests: int = 1500, rate_rps: float = 2.5, seed: int = 2) -> str:
@@ -61,7 +62,7 @@ def completions(requests: int = 1500, rate_rps: float = 2.5, seed: int = 2) -> s
     return text.getvalue()
 
 
-TRACES = {"conversations.jsonl": conversations, "completions.csv": completions}
+TRACES: Mapping[str, Callable[[], str]] = {"conversations.jsonl": conversations, "completions.csv": completions}
 
 if __name__ == "__main__":
     for name, make in TRACES.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from planner.documents.errors import refuse
-from planner.engine.traces import Histogram, Statistics
+from planner.engine.traces import Chunk, Histogram, Statistics
 from planner.entries.checking import check
 from planner.importers.base import Choices, Imported
 from planner.importers.tables import slug
 from planner.importers.traces.reader import OnProgress, TraceReader
 
+type OnChunk = Callable[[Chunk], None]
 MOST_SAMPLES = 100_000
 """Different lengths in a document; a trace with more has neighbours put together."""
 FEW = 100
@@ -23,7 +25,9 @@ FEW = 100
 class Read:
     """A trace that has been read to its end."""
 
-    def __init__(self, path: Path, choices: Choices, on_progress: OnProgress | None = None) -> None:
+    def __init__(
+        self, path: Path, choices: Choices, on_progress: OnProgress | None = None, on_chunk: OnChunk | None = None
+    ) -> None:
         """Raises DocumentError."""
         self.reader = TraceReader(path, choices)
         self.statistics = Statistics()
@@ -32,6 +36,8 @@ class Read:
                 self.statistics.add(chunk)
             except ValueError as problem:
                 raise refuse(path.name, None, f"is no request log: {problem}") from problem
+            if on_chunk:
+                on_chunk(chunk)
 
     @property
     def span_s(self) -> float | None:
@@ -72,9 +78,11 @@ class Read:
         return found
 
 
-def read(path: Path, choices: Choices, on_progress: OnProgress | None = None) -> Imported:
-    """The traffic that a request log is. Raises DocumentError; nothing is stored."""
-    trace = Read(path, choices, on_progress)
+def read(
+    path: Path, choices: Choices, on_progress: OnProgress | None = None, on_chunk: OnChunk | None = None
+) -> Imported:
+    """The traffic that a request log is, each chunk handed to `on_chunk`. Raises DocumentError; nothing is stored."""
+    trace = Read(path, choices, on_progress, on_chunk)
     document, notes = _document(trace)
     check("traffic", document)
     reader = trace.reader
