@@ -80,7 +80,7 @@ class Renewal:
         return self.variation
 
     def index_of_dispersion(self, rate_rps: float) -> float:
-        """The square of the variation (Cox, Renewal Theory, 1962, section 4.5)."""
+        """The square of the variation (Cox, Renewal Theory, 1962)."""
         return self.variation**2
 
     def sample(self, count: int, rate_rps: float, rng: Generator) -> Array:

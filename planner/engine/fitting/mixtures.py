@@ -15,7 +15,8 @@ from planner.engine.lengths.correlated import log_normal_between
 BINS = 1024
 """Lengths that a mixture is fitted to at most; of more distinct ones, neighbours are taken together."""
 NARROWEST = 0.02
-"""Least sigma of a mixture's part, or that of the whole record: one length that many requests share would otherwise draw a part onto itself."""
+"""Least sigma of a mixture's part where the record's own is not less: one length that many requests share would
+otherwise draw a part onto itself."""
 LEAST_SHARE, LEAST_VARIANCE = 1e-12, 1e-18
 """Of a part that has lost its requests, or all but one length of them."""
 FARTHEST = 30.0
@@ -34,8 +35,7 @@ def mixture(given: Sample, parts: int) -> Mixture:
     """
     y, weights = _binned(given)
     low, high = np.log(given.shortest), np.log(given.longest)
-    spread = np.sqrt(weights @ (y - weights @ y) ** 2)
-    narrowest = float(min(NARROWEST, spread))
+    narrowest = min(NARROWEST, float(np.sqrt(weights @ (y - weights @ y) ** 2)))
 
     def improved(at: Array) -> tuple[float, Array]:
         log_share, mu, sigma = at[0], at[1], np.exp(at[2])
