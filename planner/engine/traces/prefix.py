@@ -9,6 +9,8 @@ from planner.engine.traces.chunk import Blocks, Int64
 
 MOST_BLOCKS = 20_000_000
 """Different blocks that are remembered: 160 MB, and as much again while they are sorted."""
+DENSE = 4
+"""Numbers that a table may have for each id."""
 
 
 class Seen:
@@ -71,7 +73,7 @@ class InfiniteCache:
 
     def _matched(self, blocks: Blocks) -> Int64:
         """How many blocks at each prompt's beginning were seen before the prompt; then all its blocks are."""
-        distinct, first, where = np.unique(blocks.ids, return_index=True, return_inverse=True)
+        distinct, first, where = _occurrences(blocks.ids)
         known = self._seen.contains(distinct)
         begins, ends = blocks.offsets[:-1], blocks.offsets[1:]
         # of the chunk's own blocks only those of earlier prompts count: a prompt cannot hit itself
@@ -80,3 +82,21 @@ class InfiniteCache:
         matched: Int64 = np.minimum(misses[np.searchsorted(misses, begins)], ends) - begins
         self._seen.add(distinct[~known])
         return matched
+
+
+def _occurrences(ids: Int64) -> tuple[Int64, Int64, Int64]:
+    """The different ids, rising; where each occurs first; and which of them each id is."""
+    if not ids.size:
+        return ids, ids, ids
+    least, span = int(ids.min()), int(ids.max()) - int(ids.min()) + 1
+    if span > DENSE * ids.size:
+        distinct, first, where = np.unique(ids, return_index=True, return_inverse=True)
+        return distinct, first, where
+    # ids are mostly counted up, and then a table is several times faster than sorting
+    local = ids - least
+    table = np.full(span, ids.size, dtype=np.int64)
+    table[local[::-1]] = np.arange(ids.size - 1, -1, -1)
+    there = np.flatnonzero(table < ids.size)
+    first = table[there]
+    table[there] = np.arange(there.size)
+    return there + least, first, table[local]

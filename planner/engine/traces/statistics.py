@@ -27,7 +27,7 @@ class Correlation:
     def add(self, first: Int64, second: Int64) -> None:
         """Counts pairs, both positive."""
         x, y = np.log(first), np.log(second)
-        self._sums += [x.sum(), y.sum(), x @ x, y @ y, x @ y]
+        self._sums += [x.sum(), y.sum(), (x * x).sum(), (y * y).sum(), (x * y).sum()]
         self._count += x.size
 
     @property

@@ -112,7 +112,7 @@ class Cells:
 
     def tokens(self, column: int) -> Int64 | None:
         """Whole numbers up to 10^9; None where one of the cells is anything else."""
-        found = _digits(self.data, self.starts[:, column], self.ends[:, column])
+        found = digits(self.data, self.starts[:, column], self.ends[:, column])
         return found if found is not None and found.max(initial=0) <= LONGEST else None
 
     def nanoseconds(self, column: int, exponent: int) -> Int64 | None:
@@ -120,7 +120,7 @@ class Cells:
         starts, ends = self.starts[:, column], self.ends[:, column]
         points = np.append(np.flatnonzero(self.data == ord(".")), self.data.size)
         point = np.minimum(points[np.searchsorted(points, starts)], ends)
-        whole = _digits(self.data, starts, point)
+        whole = digits(self.data, starts, point)
         if whole is None or whole.max(initial=0) >= LATEST_NS // 10**exponent:
             return None
         fraction = _fraction(self.data, point, ends, exponent)
@@ -168,7 +168,7 @@ def split(data: bytes, delimiter: str, columns: int) -> Cells | None:
     return Cells(array, starts, ends.reshape(-1, columns))
 
 
-def _digits(data: NDArray[np.uint8], starts: Int64, ends: Int64) -> Int64 | None:
+def digits(data: NDArray[np.uint8], starts: Int64, ends: Int64) -> Int64 | None:
     """Numbers written in 1 to 18 digits each, None where one is not."""
     width = ends - starts
     if not width.size:

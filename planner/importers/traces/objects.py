@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from pydantic_core import from_json
@@ -15,7 +15,7 @@ from planner.engine.traces import Blocks, Chunk
 from planner.engine.traces.chunk import Int64, running
 from planner.importers.base import Assumption, Choices, Mapped
 from planner.importers.reading import LONGEST_LINE, Block, json_value
-from planner.importers.traces import cells, roles
+from planner.importers.traces import cells, hashes, roles
 from planner.importers.traces.batch import UNITS, Batch, Clock, Mistakes, column, identities, identity, numbered
 from planner.importers.traces.cells import Wrong
 from planner.importers.traces.sessions import Conversations
@@ -47,6 +47,16 @@ NAMED = (
     Known("LLMServingSim JSONL", frozenset({"input_toks", "output_toks", "arrival_time_ns"}), "ns"),
     Known("RouteSim JSONL", frozenset({"ts", "prompt_tokens", "gen_tokens", "prefix_hash"}), None),
 )
+
+
+class _Read(NamedTuple):
+    """The lines of a block: their numbers, their objects, and what is in every request."""
+
+    lines: Sequence[int]
+    rows: Sequence[Mapping[str, Any]]
+    times: Int64
+    inputs: Int64
+    outputs: Int64
 
 
 class Objects:
@@ -130,36 +140,39 @@ class Objects:
 
     def rows(self, block: Block) -> Batch:
         """See `Format`."""
-        texts, lines = numbered(block)
-        read = self._at_once(block, texts)
-        if read is None:
-            read = self._one_by_one(texts, lines)
-        rows, times, inputs, outputs = read
-        blocks = self._blocks(rows, lines)
-        return Batch(column(lines), Chunk(times, inputs, outputs, blocks, self._sessions(rows, lines)))
+        cut = hashes.cut_out(block.data, self._hashes) if self._hashes else None
+        if cut and (read := self._at_once(Block(block.line, cut[0]))):
+            blocks: Blocks | None = Blocks(cut[2], running(cut[1]), self._block_tokens)
+        else:
+            read = self._at_once(block) or self._one_by_one(block)
+            blocks = self._blocks(read.rows, read.lines)
+        sessions = self._sessions(read.rows, read.lines)
+        return Batch(column(read.lines), Chunk(read.times, read.inputs, read.outputs, blocks, sessions))
 
-    def _at_once(self, block: Block, texts: Sequence[bytes]) -> _Read | None:
+    def _at_once(self, block: Block) -> _Read | None:
         """The columns, where every line has each key once and a plain number for it; None otherwise."""
+        texts, lines = numbered(block)
         keys = (*self._keys, self._hashes) if self._hashes else self._keys
         if any(block.data.count(f'"{key}"'.encode()) != len(texts) for key in keys):
             return None
         try:
             rows = [from_json(text) for text in texts]
-            columns = [[row[key] for row in rows] for key in self._keys]
+            columns = [[row[key] for row in rows] for key in keys]
         except (ValueError, KeyError, TypeError):
             return None
-        if not texts or any(set(map(type, each)) != {int} for each in columns):
+        if not texts or any(set(map(type, each)) != {int} for each in columns[:3]):
             return None
         try:
-            times, inputs, outputs = (column(each) for each in columns)
+            times, inputs, outputs = (column(each) for each in columns[:3])
         except OverflowError:
             return None
         least, most = min(each.min() for each in (times, inputs, outputs)), max(inputs.max(), outputs.max())
         if self._wall or least < 0 or most > cells.LONGEST or times.max() > cells.LATEST_NS // 10**self._exponent:
             return None
-        return rows, times * 10**self._exponent, inputs, outputs
+        return _Read(lines, rows, times * 10**self._exponent, inputs, outputs)
 
-    def _one_by_one(self, texts: Sequence[bytes], lines: Sequence[int]) -> _Read:
+    def _one_by_one(self, block: Block) -> _Read:
+        texts, lines = numbered(block)
         mistakes = Mistakes()
         rows: list[dict[str, Any]] = []
         found: list[tuple[int, int, int]] = []
@@ -176,7 +189,7 @@ class Objects:
             found.append(self._request(line, row, mistakes))
         mistakes.check()
         times, inputs, outputs = (column(each) for each in (zip(*found, strict=True) if found else [()] * 3))
-        return rows, times, inputs, outputs
+        return _Read(lines, rows, times, inputs, outputs)
 
     def _request(self, line: int, row: Mapping[str, Any], mistakes: Mistakes) -> tuple[int, int, int]:
         found = []
@@ -246,9 +259,6 @@ class Objects:
             )
         except TypeError as problem:
             raise _where([[name] for name in names], lines, self._session) from problem
-
-
-type _Read = tuple[Sequence[dict[str, Any]], Int64, Int64, Int64]
 
 
 def _tokens(value: Any) -> int:

@@ -13,7 +13,6 @@ from planner.engine.traces import Chunk
 from planner.engine.traces.chunk import Int64
 from planner.importers.base import Assumption, Choices, Mapped
 from planner.importers.reading import LONGEST_LINE, Block
-from planner.importers.tables import checked_header
 from planner.importers.traces import cells, roles
 from planner.importers.traces.batch import UNITS, Batch, Clock, Mistakes, column, identity, numbered
 from planner.importers.traces.cells import Wrong
@@ -66,7 +65,7 @@ def header(block: Block) -> Header:
         raise refuse(f"line {lines[0]}", first, f"is no header of at most {MOST_COLUMNS} columns")
     if any(cells.is_wall(name) or name.replace(".", "", 1).isdigit() for name in names):
         raise refuse(f"line {lines[0]}", first, "must name the columns: it has values instead")
-    return Header(lines[0], tuple(checked_header(lines[0], names)), delimiter)
+    return Header(lines[0], tuple(names), delimiter)
 
 
 def _row(text: str, delimiter: str) -> list[str] | None:
