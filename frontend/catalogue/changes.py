@@ -30,13 +30,11 @@ class Change:
 
 
 def differences(old: Any, new: Any) -> list[Change]:
-    """Every field that differs, in the new document's order and then the old one's."""
+    """Every field that differs, in the new document's order and then the old one's, sources last."""
     before, after = dict(_fields(old)), dict(_fields(new))
-    return [
-        Change(path, shown(path, before.get(path)), shown(path, after.get(path)))
-        for path in (*after, *(path for path in before if path not in after))
-        if before.get(path) != after.get(path)
-    ]
+    different = [path for path in {**after, **before} if before.get(path) != after.get(path)]
+    different.sort(key=lambda path: path.startswith("provenance"))
+    return [Change(path, shown(path, before.get(path)), shown(path, after.get(path))) for path in different]
 
 
 def _fields(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:

@@ -23,6 +23,8 @@ LIMITS = {
     "float_type": "must be a number",
     "finite_number": "must be a finite number",
     "string_type": "must be text",
+    "string_pattern_mismatch": "must be letters, digits, - and _, the first a letter or digit",
+    "string_too_long": "takes at most {max_length} characters",
     "list_type": "must be a list",
     "dict_type": "must be a table of fields",
     "model_type": "must be a table of fields",

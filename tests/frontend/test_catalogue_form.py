@@ -112,6 +112,11 @@ def test_a_mistake_stands_beside_its_input_in_the_unit_of_the_input():
     assert form.texts["memory_bytes"] == "lots"
 
 
+def test_a_name_that_is_no_address_is_told_what_it_may_be():
+    told = refused("hardware", {}, {"name": "two words"}).errors["name"]
+    assert told == ["must be letters, digits, - and _, the first a letter or digit"]
+
+
 def test_a_limit_is_told_in_the_unit_that_was_typed():
     assert refused("links", LINK, {"loss": "150"}).errors["loss"] == ["must be at most 100 %"]
 

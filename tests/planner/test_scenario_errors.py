@@ -15,7 +15,7 @@ modest = settings(max_examples=150, deadline=None, derandomize=True)
 
 # path, value, what the message must say
 BAD = [
-    ("name", "with space", "pattern"),
+    ("name", "with space", "letters, digits"),
     ("name", 7, "must be text"),
     ("title", None, "must be text"),
     ("title", "half a pair \ud800", "broken Unicode"),

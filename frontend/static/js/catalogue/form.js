@@ -4,6 +4,8 @@ const form = document.querySelector("[data-entry-form]");
 for (const part of form.querySelectorAll("[data-choice]")) {
   const select = part.querySelector("select");
   const alternatives = part.querySelectorAll(":scope > [data-alternative]");
+  // Their names tell them apart where no script hides those that are not chosen.
+  for (const each of alternatives) each.querySelector(".alternative-name").hidden = true;
   const show = () => {
     for (const each of alternatives) each.hidden = each.dataset.alternative !== select.value;
   };
