@@ -13,7 +13,10 @@ from django.utils.timezone import now
 from django.views.decorators.http import require_safe
 
 from frontend import figures, outcome
+from planner.management.inspection import lines
 from planner.models import Job
+
+UNITS: dict[str, str] = {Job.Kind.OPTIMIZE.value: "steps", Job.Kind.IMPORT_TRACE.value: "kB"}
 
 
 @require_safe
@@ -25,6 +28,7 @@ def job(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "percent": 100 * found.done // found.total if found.total else 0,
         "input_text": json.dumps(found.input, indent=2, ensure_ascii=False),
         "socket": f"{get_script_prefix()}ws/jobs/{found.pk}/",
+        "unit": UNITS[found.kind],
         **results(found),
     }
     return render(request, "job.html", context)
@@ -41,6 +45,8 @@ def results(found: Job) -> dict[str, Any]:
     """What only a job that succeeded has to show."""
     if not found.result:
         return {}
+    if found.kind == Job.Kind.IMPORT_TRACE:
+        return {"imported": found.result, "facts": list(lines(found.result["facts"]))}
     return {
         "outcome": outcome.rows(found.result, found.input["scenario"]),
         "gain": outcome.gain(found.result),

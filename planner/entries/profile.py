@@ -12,11 +12,8 @@ from planner.documents.fields import Lengths, Name, NotNegative, Points, Positiv
 from planner.engine.curves import Curve, LinearCurve, LogLogCurve, QuadraticFit
 from planner.entries.base import Entry
 
-CURVES: Mapping[str, Callable[[list[float], list[float]], Curve]] = {
-    "log_log": LogLogCurve,
-    "quadratic": QuadraticFit,
-    "linear": LinearCurve,
-}
+type Through = Callable[[list[float], list[float]], Curve]
+CURVES: Mapping[str, Through] = {"log_log": LogLogCurve, "quadratic": QuadraticFit, "linear": LinearCurve}
 
 
 class Measured(Table, ABC):

@@ -44,9 +44,10 @@ def _put(
     holder[field] = figures
     entries = raw.setdefault("provenance", {})
     if isinstance(entries, dict):  # anything else is refused with the rest of the document
-        entries.pop(path, None)
-        for inner, origin in origins.items():
-            entries.setdefault(f"{path}.{inner}", origin)
+        # The figures are the catalogue's, and so are their sources, whatever stood in their place before.
+        for stale in [key for key in entries if key == path or str(key).startswith(f"{path}.")]:
+            del entries[stale]
+        entries |= {f"{path}.{inner}": origin for inner, origin in origins.items()}
 
 
 def _entry(catalogue: Catalogue, kind: str, name: str, path: str) -> dict[str, Any]:

@@ -1,0 +1,148 @@
+"""Files to import: taken whole or not at all, tried before they are stored, and traces read once to the end."""
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+
+from planner import seeding, store, tasks, uploads
+from planner.catalog import files
+from planner.catalog.traces.generate import completions, conversations
+from planner.documents.errors import DocumentError
+from planner.engine.traces import decode
+from planner.models import Entry, Job, Trace, TraceChunk, Upload
+
+pytestmark = pytest.mark.django_db
+GQA = {
+    "model_type": "llama", "architectures": ["LlamaForCausalLM"], "num_hidden_layers": 4, "hidden_size": 512,
+    "num_attention_heads": 8, "num_key_value_heads": 2, "max_position_embeddings": 8192, "torch_dtype": "bfloat16",
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def data_directory(settings, tmp_path):
+    settings.DATA_DIR = tmp_path
+
+
+def take(kind, content, name="file"):
+    return uploads.take(kind, name, [content if isinstance(content, bytes) else content.encode()])
+
+
+def import_trace(upload, **choices):
+    """As a worker would do it, without the child process."""
+    job = uploads.submit_trace(upload, choices)
+    kind = tasks.KINDS[job.kind]
+    order = kind.problem(job.input)
+    return kind.result(job.input, order, kind.function(order, lambda done, total, message: None))
+
+
+def test_a_model_is_shown_before_it_is_stored_and_gone_after():
+    upload = take("model", json.dumps(GQA), "tiny.config.json")
+    seen = uploads.preview(upload, {})
+    assert [(put.entry.kind, put.entry.name, put.status) for put in seen.found] == [("models", "tiny", "new")]
+    assert not Entry.objects.exists()
+    uploads.keep(upload, {"name": "tiny-llama", "title": "Tiny"})
+    entry = Entry.objects.get(kind="models")
+    assert (entry.name, entry.title, entry.document["layers"][0]["kv_heads"]) == ("tiny-llama", "Tiny", 2)
+    assert not Upload.objects.exists()
+    assert not upload.path.exists()
+
+
+def test_what_cannot_be_read_is_told_and_nothing_is_stored():
+    seen = uploads.preview(take("model", '{"model_type": "rwkv"}'), {})
+    assert seen.errors
+    assert not seen.found
+    assert not Entry.objects.exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"x" * 2000])
+def test_a_file_that_is_empty_or_too_large_is_not_taken(settings, content):
+    settings.UPLOAD_MAX_BYTES = 1000
+    with pytest.raises(DocumentError):
+        take("model", content)
+    assert not Upload.objects.exists()
+    assert not list((settings.DATA_DIR / "uploads").iterdir())
+
+
+def test_a_name_from_outside_cannot_choose_where_the_file_goes(settings):
+    upload = take("model", json.dumps(GQA), "../../evil.json")
+    assert upload.name == "evil.json"
+    assert upload.path.parent == settings.DATA_DIR / "uploads"
+
+
+def test_prices_are_stored_all_or_none():
+    seeding.seed()
+    good = "hardware,date,provider,kind,usd_per_gpu_hour\nh200,2026-11-01,Acme,on_demand,3.10\n"
+    bad = good + "h200,2026-11-02,Acme,on_demand,cheap\n"
+    before = Entry.objects.count()
+    assert any("line 3" in str(error) for error in uploads.preview(take("prices", bad), {}).errors)
+    with pytest.raises(DocumentError, match="line 3"):
+        uploads.keep(take("prices", bad), {})
+    assert Entry.objects.count() == before
+    uploads.keep(take("prices", good), {})
+    assert Entry.objects.count() == before + 1
+
+
+def test_entries_of_one_file_may_name_each_other():
+    chip = {"name": "x1", "title": "X1"}
+    offer = {"name": "x1-acme", "hardware": "x1", "kind": "spot", "usd_per_gpu_hour": 2.0}
+    whole = {"schema_version": 1, "prices": [offer], "hardware": [chip]}
+    upload = take("catalogue", files.as_yaml(whole))
+    assert [(put.entry.name, put.status) for put in uploads.preview(upload, {}).found] == [
+        ("x1", "new"),
+        ("x1-acme", "new"),
+    ]
+    assert not Entry.objects.exists()
+    uploads.keep(upload, {})
+    assert Entry.objects.count() == 2
+
+
+@pytest.mark.parametrize(("make", "name"), [(conversations, "conversations.jsonl"), (completions, "completions.csv")])
+def test_a_trace_is_stored_once_with_its_requests_and_its_statistics(make, name):
+    text = make()
+    shown = import_trace(take("trace", gzip.compress(text.encode()), name + ".gz"))
+    entry = Entry.objects.get(kind="traffic")
+    assert shown["entry"] == {"kind": "traffic", "name": name.split(".")[0]}
+    assert entry.document["trace"] == Trace.objects.get().digest
+    chunks = [decode(bytes(chunk.data)) for chunk in TraceChunk.objects.all()]
+    inputs = np.concatenate([chunk.input_tokens for chunk in chunks])
+    rows = text.strip().split("\n")
+    assert inputs.size == shown["facts"]["rows"] == Trace.objects.get().rows == len(rows) - (name.endswith("csv"))
+    column = (
+        [json.loads(row)["input_length"] for row in rows]
+        if "jsonl" in name
+        else [int(r.split(",")[1]) for r in rows[1:]]
+    )
+    assert sorted(inputs) == sorted(column)
+    assert shown["facts"]["input_tokens"]["mean"] == pytest.approx(np.mean(column))
+
+
+def test_the_same_trace_under_another_name_is_not_stored_again():
+    import_trace(take("trace", completions(), "a.csv"))
+    import_trace(take("trace", completions(), "a.csv"), name="b")
+    assert Entry.objects.filter(kind="traffic").count() == 2
+    assert Trace.objects.count() == 1
+
+
+def test_a_trace_that_is_no_trace_is_refused_before_a_job_is_made():
+    with pytest.raises(DocumentError):
+        uploads.submit_trace(take("trace", "t,running,waiting\n1.0,5,2\n2.0,6,3\n"), {})
+    assert not Job.objects.exists()
+
+
+def test_a_trace_that_breaks_late_stores_nothing():
+    upload = take("trace", completions() + "2026-01-05 10:00:00,many,3\n", "broken.csv")
+    with pytest.raises(DocumentError, match="line 1502"):
+        import_trace(upload)
+    assert not Entry.objects.exists()
+    assert not Trace.objects.exists()
+
+
+def test_stored_traffic_makes_a_scenario_of_recorded_lengths():
+    seeding.seed()
+    import_trace(take("trace", conversations(), "conversations.jsonl"))
+    document = {**Entry.objects.get(kind="scenarios", name="case-study-prfaas-pd").document, "name": "mine"}
+    entry = store.create("scenarios", {**document, "traffic": "conversations"})
+    assert entry.document["traffic"]["input_tokens"]["distribution"] == "empirical"
+    assert store.scenario_of(entry).provenance("traffic.input_tokens.samples")["kind"] == "measured"
