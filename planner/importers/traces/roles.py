@@ -60,6 +60,9 @@ def find(names: Sequence[str], choices: Choices, line: int) -> Roles:
     missing = [role for role in ROLES if not found[role]]
     if missing:
         raise _no_log(names, missing, f"line {line}")
+    for role, name in found.items():
+        if names.count(str(name)) > 1:
+            raise refuse(f"line {line}", name, f"is the name of two columns: which of them is {MEANINGS[role]}?")
     assumptions = tuple(
         Assumption(f"{role}_column", str(found[role]), f"the column of {MEANINGS[role]}", tuple(names))
         for role in ROLES
@@ -89,15 +92,14 @@ def _unit_of(name: str) -> str | None:
 
 
 def _no_log(names: Sequence[str], missing: Sequence[str], place: str) -> DocumentError:
-    engine = [name for name in names if any(part in flat(name) for part in ENGINE)]
+    engine = [name for name in dict.fromkeys(names) if any(part in flat(name) for part in ENGINE)]
     if len(engine) >= 2:
         said = f"is a time series of an engine ({quoted(engine, 4)}), not a request log: it has no row for each request"
         return refuse(place, None, said)
     wanted = ", ".join(f"{role}_column" for role in missing)
-    lacking = " and ".join(MEANINGS[role] for role in missing)
-    said = (
-        f"no column of {lacking} was found among {quoted(names)}: this is not a request log, unless you choose {wanted}"
-    )
+    lacking = ", ".join(MEANINGS[role] for role in missing)
+    listed = quoted(dict.fromkeys(names), 12)
+    said = f"this is not a request log: no column of {lacking} among {listed}; choose {wanted} if there is one"
     return refuse(place, None, said)
 
 
