@@ -111,7 +111,8 @@ def surface(deployment: Deployment, demand: Work, prefill_instances: ArrayLike) 
     remote = _remote(rates, demand)
     # An idle PD-P stage has an infinite rate for one instance, and keeps it for none.
     with np.errstate(invalid="ignore", over="ignore"):
-        local = np.where(demand.pd_p_s[:, np.newaxis] > 0, np.multiply.outer(rates[Stage.PD_P], n_p), np.inf)
+        busy = np.isfinite(rates[Stage.PD_P])[:, np.newaxis]
+        local = np.where(busy, np.multiply.outer(rates[Stage.PD_P], n_p), np.inf)
     np.minimum(local, remote[:, np.newaxis], out=local)
     np.minimum(local, n_d * deployment.decode.instance_rps, out=local)
     return local

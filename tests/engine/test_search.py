@@ -206,3 +206,11 @@ def test_a_slower_remote_chip_keeps_everything_local():
     found = best(Problem(fleet, Form.EXACT, True, True))
     assert found.threshold_tokens >= fleet.lengths.longest
     assert (found.prefill_instances, search.splits(fleet).size) == (9, 13)
+
+
+def test_a_tail_too_thin_for_a_number_is_searched_like_an_empty_one():
+    """Below 300 tokens the share of requests is about 1e-320: less than floating-point numbers can divide by."""
+    deployment = prfaas_pd(lengths=TruncatedLogNormal(11.0, 0.14, 1, 131072))
+    found = best(Problem(deployment, Form.EXACT, free_threshold=True, free_split=True))
+    assert np.isfinite(found.lambda_max_rps)
+    assert found.lambda_max_rps > 0
