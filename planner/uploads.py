@@ -13,13 +13,13 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from planner import exchange, jobs, store
+from planner import exchange, jobs, recorded, store
 from planner.catalog import files
 from planner.documents.errors import DocumentError, FieldError, refuse
 from planner.importers import models, prices, profiles, traces
 from planner.importers.base import Assumption, Choices, Imported, Mapped
-from planner.importers.traces.collect import Collected, Order, place
-from planner.models import Job, Revision, Trace, TraceChunk, Upload
+from planner.importers.traces.collect import Collected, Order
+from planner.models import Job, Revision, Upload
 
 KEPT = timedelta(days=1)
 
@@ -180,7 +180,7 @@ def store_trace(document: Mapping[str, Any], order: Order, collected: Collected)
     upload = Upload.objects.get(pk=document["upload"])
     imported = _named(collected.imported, upload, document["choices"])
     with transaction.atomic():
-        _store_requests(order.spool, collected)
+        recorded.keep(order.spool, collected)
         entry = store.create(
             imported.kind,
             {**imported.document, "trace": collected.digest},
@@ -196,15 +196,6 @@ def store_trace(document: Mapping[str, Any], order: Order, collected: Collected)
         "notes": list(imported.notes),
         "assumptions": [asdict(each) for each in imported.assumptions],
     }
-
-
-def _store_requests(spool: Path, collected: Collected) -> None:
-    rows, facts = sum(collected.rows), collected.imported.facts
-    trace, is_new = Trace.objects.get_or_create(digest=collected.digest, defaults={"rows": rows, "statistics": facts})
-    if is_new:
-        for index, count in enumerate(collected.rows):
-            data = place(spool, index).read_bytes()
-            TraceChunk.objects.create(trace=trace, index=index, rows=count, data=data)
 
 
 # --- storing -----------------------------------------------------------------------------------------------------

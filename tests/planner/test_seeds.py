@@ -5,7 +5,8 @@ import json
 import pytest
 
 from planner import catalog
-from planner.catalog.traces.generate import HERE, TRACES
+from planner.catalog.traces import HERE
+from planner.catalog.traces.generate import TRACES
 from planner.documents import paths
 from planner.entries import KINDS, check
 from planner.entries.model import Model

@@ -13,11 +13,11 @@ import json
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from itertools import count
-from pathlib import Path
 
 import numpy as np
 
-HERE = Path(__file__).parent
+from planner.catalog.traces import HERE
+
 BLOCK_TOKENS = 512
 START = datetime(2026, 1, 5, 9, tzinfo=UTC)
 
