@@ -188,6 +188,7 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
     "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_NAME_OVERRIDES": {"JobKind": "planner.models.Job.Kind", "UploadKind": "planner.models.Upload.Kind"},
 }
 
 # --- logging: quiet, but errors are printed ----------------------------------------------------------------------

@@ -71,6 +71,7 @@ class ImportView(APIView):
         return Response(_shown(get_object_or_404(Upload, pk=upload_id), request.query_params.dict()))
 
     @extend_schema(
+        operation_id="imports_store",
         summary="Store an import",
         request={"application/json": OpenApiTypes.OBJECT},
         responses={

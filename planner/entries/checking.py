@@ -22,6 +22,10 @@ from planner.entries.profile import Profile
 from planner.entries.traffic import Traffic
 
 
+RESERVED = ("new",)
+"""Names that the pages of a kind use themselves."""
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     """A kind of entry: its schema, and which fields name entries of other kinds."""
@@ -45,6 +49,8 @@ def check(kind: str, document: Any) -> Entry:
     if not isinstance(document, Mapping):
         raise refuse(None, None, "must be a table of fields")
     found = list(impurities(document))
+    if document.get("name") in RESERVED:
+        found.append(FieldError("name", document["name"], "is an address of its own; choose another"))
     if found:
         raise DocumentError(found)
     schema = KINDS[kind].schema
