@@ -1,0 +1,91 @@
+"""Models from a Hugging Face config.json: what each layer keeps of a prompt, and nothing that the file does not say."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from planner.documents.errors import refuse
+from planner.entries import check
+from planner.entries.model import Model
+from planner.importers.base import Choices, Imported
+from planner.importers.models.reading import Found, table_of, understood
+from planner.importers.models.report import report, sizes
+from planner.importers.tables import slug
+
+__all__ = ["inspect", "read"]
+
+
+def read(path: Path, choices: Choices) -> Imported:
+    """The model that a config describes, checked as the catalogue checks it; nothing is stored.
+
+    `choices`: what the file leaves open, as the assumptions name it (`state_dtype`, `conv_dtype`, `kv_dtype`,
+    `windowed_layers`, `last_layers`), figures that it lacks by their own key, `architecture=gqa` for a model type that
+    is not known, `unread_keys=ignore`, `name` and `title`. Raises DocumentError naming the field.
+    """
+    return _read(path, choices)[0]
+
+
+def inspect(path: Path, choices: Choices) -> dict[str, Any]:
+    """What an import would store, and S_kv in bytes at 1K, 8K, 32K and 128K. Raises DocumentError as `read`."""
+    return report(*_read(path, choices))
+
+
+def _read(path: Path, choices: Choices) -> tuple[Imported, Model]:
+    found = understood(table_of(path), path.name, choices)
+    log = found.log
+    document = _document(found, path, choices)
+    model = check("models", document)
+    if not isinstance(model, Model):
+        raise refuse(None, None, "is no model")
+    facts = {"model_type": found.model_type, "architecture": found.architecture or found.model_type, **sizes(model)}
+    notes = list(log.notes)
+    over = facts["lengths_over_max_position"]
+    if over:
+        notes.append(f"{', '.join(f'{tokens:,}' for tokens in over)} tokens are more than the model's positions")
+    imported = Imported(
+        kind="models",
+        document=document,
+        mapping=tuple(log.mapping),
+        assumptions=tuple(log.assumptions),
+        notes=tuple(notes),
+        facts=facts,
+    )
+    return imported, model
+
+
+def _document(found: Found, path: Path, choices: Choices) -> dict[str, Any]:
+    origin = {
+        "kind": "inferred" if found.forced else "published",
+        "source": f"config.json of {_plain(found.model_type)}, {_plain(path.name)}, sha256 {_digest(path)}",
+    }
+    document: dict[str, Any] = {
+        "name": choices.get("name") or _name(path, found),
+        "title": choices.get("title") or found.title,
+        "notes": "\n".join(_plain(note) for note in found.log.notes)[:2000],
+        "kv_dtype": found.kv_dtype,
+        "layers": found.layers,
+        "provenance": {"layers": origin},
+    }
+    if found.max_position_tokens is not None:
+        document["max_position_tokens"] = found.max_position_tokens
+        document["provenance"]["max_position_tokens"] = dict(origin)
+    return document
+
+
+def _name(path: Path, found: Found) -> str:
+    stem = path.name.removesuffix(".gz").removesuffix(".json")
+    for tail in ("config", "_", ".", "-"):
+        stem = stem.removesuffix(tail)
+    title = found.title.rpartition("/")[2]
+    return slug(stem) or slug(title) or slug(found.model_type) or "model"
+
+
+def _plain(text: str) -> str:
+    return "".join(char if char.isprintable() else "?" for char in text)[:200]
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,169 @@
+"""A config while it is read: every figure asked for by its key, checked, and written down with what it became."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from planner.documents.errors import DocumentError, FieldError, refuse, shown
+from planner.importers.base import Assumption, Choices, Mapped
+from planner.importers.models.keys import Key, changes_the_cache
+
+LONGEST_LIST = 20_000
+
+
+@dataclass(slots=True)
+class Log:
+    """What reading leaves behind, beside the layers."""
+
+    choices: Choices
+    mapping: list[Mapped] = field(default_factory=list)
+    assumptions: list[Assumption] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    answered: set[str] = field(default_factory=set)
+
+    def choose(self, name: str, default: str, text: str, allowed: Sequence[str]) -> str:
+        """What the user chose, or the default; either is shown as an assumption. Raises DocumentError."""
+        self.answered.add(name)
+        value = self.choices.get(name, default)
+        if value not in allowed:
+            raise refuse(name, value, f"must be one of {', '.join(allowed)}")
+        self.assumptions.append(Assumption(name, value, text, tuple(allowed)))
+        return value
+
+
+class Config:
+    """One table of a config file, found at `path` in it; `defaults` are what its class leaves out of files."""
+
+    def __init__(
+        self, table: Mapping[str, Any], path: str, log: Log, defaults: Mapping[str, int] | None = None
+    ) -> None:
+        self.table, self.path, self.log, self.defaults = table, path, log, defaults or {}
+        self._read: set[str] = set()
+
+    def place(self, name: str) -> str:
+        """The dotted path of a key of this table."""
+        return f"{self.path}.{name}" if self.path else name
+
+    def raw(self, name: str) -> Any:
+        """The value as it stands there, None where it does not."""
+        self._read.add(name)
+        return self.table.get(name)
+
+    def took(self, name: str, ours: str, how: str = "") -> None:
+        """Writes down what a key became."""
+        mapped = Mapped(self.place(name), ours, how)
+        if mapped not in self.log.mapping:
+            self.log.mapping.append(mapped)
+
+    def maybe(self, key: Key, how: str = "") -> int | None:
+        """A whole number, None where it is absent or null. Raises DocumentError on anything else."""
+        self._read.update(key.names)
+        for name in key.names:
+            value = self.table.get(name)
+            if value is not None:
+                self.took(name, key.ours, how)
+                return whole(self.place(name), value, key.lowest, key.highest)
+        return self._chosen(key) or self._class_default(key)
+
+    def whole(self, key: Key, how: str = "") -> int:
+        """A whole number that has to be there. Raises DocumentError naming the key."""
+        value = self.maybe(key, how)
+        if value is None:
+            raise self.missing(key.names[0])
+        return value
+
+    def missing(self, *names: str) -> DocumentError:
+        """The refusal of a file without any of these keys."""
+        wanted = " or ".join(names)
+        return refuse(
+            self.place(names[0]),
+            None,
+            f"is missing: {wanted} says what the layers keep, and nothing is guessed in its place",
+        )
+
+    def _chosen(self, key: Key) -> int | None:
+        name = key.names[0]
+        if name not in self.log.choices:
+            return None
+        self.log.answered.add(name)
+        text = self.log.choices[name]
+        value = int(text) if text.isascii() and text.isdigit() and len(text) < 12 else text
+        self.log.assumptions.append(Assumption(name, text, "the file leaves it out; chosen"))
+        return whole(name, value, key.lowest, key.highest)
+
+    def _class_default(self, key: Key) -> int | None:
+        name = key.names[0]
+        value = self.defaults.get(name)
+        if value is None or name in self.table:
+            return None
+        text = f"the file leaves {self.place(name)} out: what its class in transformers then takes"
+        self.log.assumptions.append(Assumption(name, str(value), text))
+        return value
+
+    def flag(self, name: str, default: bool = False) -> bool:
+        """True or false. Raises DocumentError."""
+        value = self.raw(name)
+        if value is None:
+            return default
+        if not isinstance(value, bool):
+            raise refuse(self.place(name), value, "must be true or false")
+        return value
+
+    def text(self, name: str) -> str:
+        """Text, empty where it is absent. Raises DocumentError."""
+        value = self.raw(name)
+        if value is None:
+            return ""
+        if not isinstance(value, str):
+            raise refuse(self.place(name), value, "must be text")
+        return value
+
+    def items(self, name: str) -> list[Any] | None:
+        """A list, None where it is absent, null or empty. Raises DocumentError."""
+        value = self.raw(name)
+        if value is None or value == []:
+            return None
+        if not isinstance(value, list):
+            raise refuse(self.place(name), value, "must be a list")
+        if len(value) > LONGEST_LIST:
+            raise refuse(self.place(name), None, f"has {len(value):,} entries; at most {LONGEST_LIST:,} are read")
+        return value
+
+    def numbers(self, name: str, lowest: int = 0, highest: int = 1_000_000) -> list[int] | None:
+        """A list of whole numbers. Raises DocumentError."""
+        items = self.items(name)
+        return items and [whole(f"{self.place(name)}.{at}", item, lowest, highest) for at, item in enumerate(items)]
+
+    def inside(self, name: str) -> Config | None:
+        """The table at a key, None where it is absent, null or empty. Raises DocumentError."""
+        value = self.raw(name)
+        if value is None or value == {}:
+            return None
+        if not isinstance(value, dict):
+            raise refuse(self.place(name), value, "must be a table")
+        return Config(value, self.place(name), self.log)
+
+    def unread(self) -> list[str]:
+        """Keys that nobody asked for although they may change what layers keep."""
+        return [
+            self.place(name)
+            for name, value in self.table.items()
+            if name not in self._read and changes_the_cache(name, value)
+        ]
+
+
+def whole(place: str, value: Any, lowest: int, highest: int) -> int:
+    """A whole number within bounds. Raises DocumentError."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise refuse(place, value, "must be a whole number")
+    if not lowest <= value <= highest:
+        raise refuse(place, value, f"must be from {lowest:,} to {highest:,}")
+    return value
+
+
+def not_understood(places: Sequence[str], why: str) -> DocumentError:
+    """The refusal of keys that may matter and that nobody understood."""
+    listed = ", ".join(shown(place)[1:-1] for place in places[:20]) + (", …" if len(places) > 20 else "")
+    return DocumentError([FieldError(places[0] if places else "model_type", None, f"{why}: {listed}")])

@@ -1,0 +1,188 @@
+"""From a config.json to the layers of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from planner.documents.errors import DocumentError, FieldError, refuse
+from planner.importers.base import Assumption, Choices
+from planner.importers.models.config import Config, Log, not_understood
+from planner.importers.models.families import FAMILIES, GQA, Family, family_of
+from planner.importers.models.groups import Group
+from planner.importers.models.keys import LAYERS, MTP
+from planner.importers.models.refused import check_servable, unknown
+from planner.importers.models.settle import kv_dtype, settled
+from planner.importers.reading import json_document
+
+LARGEST = 16 * 2**20
+NESTED = (
+    "thinker_config",
+    "text_config",
+    "llm_config",
+    "language_config",
+    "language_model_config",
+    "text_model_config",
+)
+NAMES = ("name", "title")
+TITLES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a config says of its model."""
+
+    model_type: str
+    architecture: str
+    title: str
+    layers: list[Group]
+    max_position_tokens: int | None
+    kv_dtype: str
+    forced: bool
+    log: Log
+
+
+def table_of(path: Path) -> dict[str, Any]:
+    """The table that a JSON file holds; NaN and Infinity, which real ones have, are numbers. Raises DocumentError."""
+    document = json_document(path, LARGEST)
+    if not isinstance(document, dict):
+        raise refuse(path.name, None, f"must be a table of fields as in config.json, is a {type(document).__name__}")
+    return document
+
+
+def understood(table: Mapping[str, Any], file: str, choices: Choices) -> Found:
+    """The model behind a config. Raises DocumentError naming the field, or the keys that were not understood."""
+    log = Log(choices)
+    root = Config(table, "", log)
+    text, path = _text_part(table, "")
+    model_type, architecture = _types(table, text)
+    family, forced = _family(model_type, architecture, text, log)
+    config = Config(text, path, log, family.defaults if path else {})
+    layers = family.build(config)
+    _check_unread(config)
+    longest = config.maybe(family.length)
+    _tell(config, root, file, architecture)
+    groups = settled(config, root, layers, longest)
+    dtype = kv_dtype(config, root)
+    _check_choices(log)
+    title = _title(root, config) or architecture or model_type
+    return Found(model_type, architecture, title, groups, longest, dtype, forced, log)
+
+
+# --- which model -------------------------------------------------------------------------------------------------
+
+
+def _text_part(table: Mapping[str, Any], path: str) -> tuple[Mapping[str, Any], str]:
+    """The table that describes the text model: the file's own, or one nested in it, at most three deep."""
+    for name in NESTED:
+        inner = table.get(name)
+        place = f"{path}.{name}" if path else name
+        if isinstance(inner, dict) and inner and place.count(".") < 3:
+            nested = _text_part(inner, place)
+            if any(key in nested[0] for key in LAYERS.names) or not any(key in table for key in LAYERS.names):
+                return nested
+    return table, path
+
+
+def _types(root: Mapping[str, Any], text: Mapping[str, Any]) -> tuple[str, str]:
+    """Model type and architecture: of the text part, or where it has none the file's."""
+    stated = {"model_type": "", "architectures": ""}
+    for table in (root, text):
+        for name in stated:
+            value = table.get(name)
+            value = value[0] if name == "architectures" and isinstance(value, list) and value else value
+            if value is not None and value != [] and not isinstance(value, str):
+                raise refuse(name, value, "must be text" if name == "model_type" else "must be a list of names")
+            stated[name] = value or stated[name]
+    model_type, architecture = (text[:200] for text in stated.values())
+    if not model_type and architecture:
+        model_type = _type_of_class(architecture)
+    check_servable(model_type, architecture, text)
+    if root is not text and family_of(model_type) is None and text.get("model_type") is None:
+        model_type = str(root.get("model_type") or "")[:200]
+    return model_type, architecture
+
+
+def _type_of_class(architecture: str) -> str:
+    """The model type whose class has this name, empty where there is none: LlamaForCausalLM is llama's."""
+    stem = architecture.removesuffix("ForCausalLM").removesuffix("ForConditionalGeneration").lower()
+    plain = {name.replace("_", "").replace("-", "").lower(): name for name in FAMILIES}
+    return plain.get(stem, "")
+
+
+def _family(model_type: str, architecture: str, text: Mapping[str, Any], log: Log) -> tuple[Family, bool]:
+    family = family_of(model_type)
+    if family is not None:
+        return family, False
+    if "architecture" not in log.choices:
+        raise unknown(model_type, architecture, text)
+    what = f"{model_type or architecture or 'this model'} is not known here: read as plain GQA because somebody said so"
+    log.choose("architecture", "", what, ("gqa",))
+    return GQA, True
+
+
+# --- what was not read -------------------------------------------------------------------------------------------
+
+
+def _check_unread(config: Config) -> None:
+    """Raises DocumentError where keys that may change the KVCache were not read, unless the user ignores them."""
+    places = config.unread()
+    if not places:
+        return
+    if "unread_keys" not in config.log.choices:
+        why = (
+            "may change what layers keep, and is not read for this model_type (choose unread_keys=ignore to leave out)"
+        )
+        raise not_understood(places, why)
+    config.log.choose("unread_keys", "ignore", f"left out: {', '.join(places)}"[:500], ("ignore",))
+
+
+def _check_choices(log: Log) -> None:
+    """Raises DocumentError where somebody chose what is not open here."""
+    known = {each.field for each in log.assumptions}
+    found = [
+        FieldError(name, value, f"is no choice for this file; open are: {', '.join(sorted(known)) or 'none'}")
+        for name, value in log.choices.items()
+        if name not in log.answered and name not in NAMES
+    ]
+    if found:
+        raise DocumentError(found)
+
+
+# --- beside the layers -------------------------------------------------------------------------------------------
+
+
+def _title(*tables: Config) -> str:
+    stated = (table.raw(name) for table in tables for name in ("_name_or_path", "name_or_path"))
+    text = next((each for each in stated if isinstance(each, str) and each.strip()), "")
+    return "".join(char for char in text if char.isprintable())[:TITLES]
+
+
+def _tell(config: Config, root: Config, file: str, architecture: str) -> None:
+    """Notes on what is in the file and deliberately not counted, and on what the file cannot say."""
+    log = config.log
+    further = config.maybe(MTP)
+    if further:
+        log.notes.append(
+            f"{further} layer(s) of multi-token prediction are not counted: they add KV when they are used"
+        )
+    if config.raw("use_cache") is False:
+        log.notes.append("use_cache is false in the file: a training setting, engines keep a KVCache all the same")
+    if "max_position_embeddings" not in config.table and config.raw("model_max_length"):
+        log.notes.append("model_max_length is the tokenizer's limit and not taken for one of positions")
+    for hint in _pooling(file, root, architecture):
+        text = f"{hint}: perhaps a model that embeds or ranks and decodes nothing; the file cannot tell"
+        log.assumptions.append(Assumption("task", "generation", text))
+        break
+
+
+def _pooling(file: str, root: Config, architecture: str) -> Iterator[str]:
+    for where, name in (("the file's name", file), ("_name_or_path", root.raw("_name_or_path"))):
+        if isinstance(name, str) and any(word in name.lower() for word in ("embed", "rerank", "reward", "gte-", "e5-")):
+            yield f"{where} is {name[:80]!r}"
+    if architecture.endswith(
+        ("ForSequenceClassification", "ForRewardModel", "RewardModel", "Model", "ForTextEncoding")
+    ):
+        yield f"its class is {architecture}"
