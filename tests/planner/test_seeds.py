@@ -35,8 +35,6 @@ def test_every_figure_has_a_kind_and_a_source(kind):
     for document in catalog.documents(kind):
         figures = {key: value for key, value in document.items() if key not in (*TEXTS, "provenance")}
         for path in paths.figures(figures):
-            if path in ("gpus_per_instance", "block_tokens"):
-                continue  # part of what the profile is, not a finding
             parts = path.split(".")
             known = [".".join(parts[:size]) for size in range(1, len(parts) + 1)]
             origin = next((document["provenance"][each] for each in known if each in document["provenance"]), None)
