@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from planner.engine import profile as engine
-from planner.engine.curves import QuadraticFit
+from planner.engine.curves import Curve, QuadraticFit
 from planner.entries.model import Model
 from planner.entries.profile import Profile
 from planner.models import Entry
@@ -18,6 +18,20 @@ SLOS = (20.0, 40.0, 80.0)
 """Tokens a second of one request; the paper's is 40."""
 UNBOUNDED = 1e18
 """Bytes of a memory that never binds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Of an instance: all of it, what the weights take, and S_kv of the model."""
+
+    instance_bytes: float
+    weight_bytes: float
+    s_kv: Curve
+
+    def requests(self, context_tokens: float) -> float:
+        """How many requests of a context fit beside the weights."""
+        left = max(self.instance_bytes - self.weight_bytes, 0.0)
+        return float(left // float(self.s_kv(context_tokens)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +70,19 @@ class Numbers:
     steps_fit: str
     cached_fit: str
     batches: list[dict[str, Any]]
+    has_memory: bool
     slos: tuple[float, ...] = SLOS
 
 
-def numbers(entry: Entry, model: Entry | None) -> Numbers:
-    """The points of a stored profile with their quality; `model` is the entry that it names."""
+def numbers(entry: Entry, model: Entry | None, hardware: Entry | None) -> Numbers:
+    """The points of a stored profile with their quality; `model` and `hardware` are the entries that it names."""
     profile = Profile.model_validate(entry.document)
     tokens, seconds = profile.prefill.tokens, profile.prefill.seconds
     fit = engine.fitted(tokens, seconds)
     quality = engine.quality(profile.prefill.curve(), tokens, seconds)
     steps, steps_fit, fitted_steps = _steps(profile)
     cached, cached_fit = _cached(profile)
+    memory = _memory(profile, model, hardware)
     return Numbers(
         points=_points(profile, fit, quality),
         readings=_readings(profile, model),
@@ -77,7 +93,8 @@ def numbers(entry: Entry, model: Entry | None) -> Numbers:
         cached=cached,
         steps_fit=steps_fit,
         cached_fit=cached_fit,
-        batches=_batches(fitted_steps) if fitted_steps else [],
+        batches=_batches(fitted_steps, memory) if fitted_steps or memory else [],
+        has_memory=memory is not None,
     )
 
 
@@ -129,15 +146,26 @@ def _steps(profile: Profile) -> tuple[list[dict[str, Any]], str, engine.DecodeSt
     return rows, written, fit
 
 
-def _batches(steps: engine.DecodeSteps) -> list[dict[str, Any]]:
-    """The largest batch by context and SLO, as far as the speed of a step goes."""
-    return [
-        {
-            "context": context,
-            "batches": [engine.largest_batch(steps, slo, context, UNBOUNDED, 0.0, 0.0).by_slo for slo in SLOS],
-        }
-        for context in LOOKED_AT
-    ]
+def _memory(profile: Profile, model: Entry | None, hardware: Entry | None) -> Memory | None:
+    """None where weights, memory or S_kv are not known."""
+    a_chip = hardware.document.get("memory_bytes") if hardware else None
+    if profile.weight_bytes is None or a_chip is None or model is None:
+        return None
+    s_kv = Model.model_validate(model.document).s_kv()
+    return Memory(a_chip * profile.gpus_per_instance, profile.weight_bytes, s_kv)
+
+
+def _batches(steps: engine.DecodeSteps | None, memory: Memory | None) -> list[dict[str, Any]]:
+    """By context: how many requests fit into memory, and the largest batch by SLO that also fits."""
+    found = []
+    for context in LOOKED_AT:
+        fits = memory.requests(context) if memory else None
+        by_slo = (
+            [engine.largest_batch(steps, slo, context, UNBOUNDED, 0.0, 0.0).by_slo for slo in SLOS] if steps else []
+        )
+        batches = [(min(batch, fits), fits < batch) if fits is not None else (batch, False) for batch in by_slo]
+        found.append({"context": context, "fits": fits, "batches": batches})
+    return found
 
 
 def _cached(profile: Profile) -> tuple[list[dict[str, Any]], str]:

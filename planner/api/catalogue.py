@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any, ClassVar
 
 from django.db.models import F, Q, QuerySet
@@ -184,9 +185,21 @@ def narrowed(queryset: QuerySet[Entry], asked: Any, filters: tuple[str, ...]) ->
     if origin := asked.get("origin"):
         queryset = queryset.filter(origin=origin)
     for field in filters:
-        if field in asked:
+        if field in asked and field != AS_OF:
             queryset = queryset.filter(**{f"document__{field.replace('.', '__')}": asked[field]})
+    if as_of := asked.get(AS_OF):
+        queryset = queryset.filter(document__date__lte=_day(as_of))
     return queryset.order_by(*_order(asked.get("ordering", "name")), "name")
+
+
+AS_OF = "as_of"
+
+
+def _day(text: str) -> str:
+    try:
+        return date.fromisoformat(text).isoformat()
+    except ValueError as problem:
+        raise refuse(AS_OF, text, "must be a day as YYYY-MM-DD") from problem
 
 
 def _order(asked: str) -> list[Any]:
@@ -217,6 +230,6 @@ VIEW_SETS = {
     "profiles": view_set("profiles", "model", "hardware", "engine"),
     "traffic": view_set("traffic"),
     "links": view_set("links"),
-    "prices": view_set("prices", "hardware", "provider", "region", "kind", "date"),
+    "prices": view_set("prices", "hardware", "provider", "region", "kind", "date", AS_OF),
     "scenarios": view_set("scenarios"),
 }

@@ -21,7 +21,6 @@ from planner.entries.price import Price
 from planner.entries.profile import Profile
 from planner.entries.traffic import Traffic
 
-
 RESERVED = ("new",)
 """Names that the pages of a kind use themselves."""
 

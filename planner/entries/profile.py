@@ -77,5 +77,7 @@ class Profile(Entry):
     prefill: PrefillTimes
     prefill_cached: Annotated[list[CachedPrefill], Field(max_length=10_000)] = []
     decode: Annotated[list[DecodeStep], Field(max_length=10_000)] = []
+    weight_bytes: Positive | None = None
+    """Of the whole instance: what is left of its memory holds KVCache."""
     max_batch: Positive | None = None
     """Requests that a decode instance holds at once, where somebody measured or chose it."""

@@ -151,3 +151,14 @@ def test_a_stored_scenario_is_evaluated_by_its_name(client):
     assert post(client, address("scenarios", "case-study-prfaas-pd", "clone"), {"name": "mine"}).status_code == 201
     body = {"scenario": "mine", "set": {"routing.threshold_tokens": 19_600}}
     assert post(Client(), "/api/v1/evaluate/", body).json()["threshold_tokens"] == 19_600
+
+
+def test_prices_are_had_as_of_any_day():
+    seeding.seed()
+    dates = [each["document"]["date"] for each in listed("as_of=2026-09-20&page_size=200")]
+    assert dates
+    assert max(dates) == "2026-09-20"
+    latest = listed("as_of=2026-10-01&hardware=h100&kind=on_demand&ordering=-document.date&page_size=1")
+    assert latest[0]["document"]["date"] == "2026-09-20"
+    answer = Client().get(f"{address('prices')}?as_of=yesterday")
+    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "as_of")

@@ -16,6 +16,7 @@ from frontend.catalogue import details, kinds, kv_sizes, offers, profile_points,
 from frontend.pages.catalogue.found import document_file, entry_or_404
 from planner import store
 from planner.catalog import files
+from planner.entries import KINDS
 from planner.models import Entry
 
 
@@ -61,9 +62,12 @@ def _charts(kind: str) -> str:
     return template
 
 
+PROFILE_NAMES = KINDS["profiles"].references
+
+
 def _of_profile(found: Entry) -> dict[str, Any]:
-    model = Entry.objects.filter(kind="models", name=found.document["model"]).first()
-    return {"numbers": profile_points.numbers(found, model)}
+    model, hardware = (store.named(kind, found.document[field]) for field, kind in PROFILE_NAMES.items())
+    return {"numbers": profile_points.numbers(found, model, hardware)}
 
 
 MORE: Mapping[str, Callable[[Entry], dict[str, Any]]] = {
