@@ -188,9 +188,13 @@ class KvCache:
         return size
 
     def points(self, dtype: KvDtype, longest: float) -> tuple[Array, Array]:
-        """Lengths and sizes between which straight lines are exact, from 1 token to `longest`, blocks not rounded."""
-        bends = [width for _, width in self.windows(dtype) if 1 < width < longest]
-        at = np.unique(np.array([1.0, *bends, longest]))
+        """Lengths and sizes between which straight lines are exact, from 1 token to `longest`, blocks not rounded.
+
+        There are two points at least: a shorter `longest` is taken as 2.
+        """
+        end = max(float(longest), 2.0)
+        bends = [width for _, width in self.windows(dtype) if 1 < width < end]
+        at = np.unique(np.array([1.0, *bends, end]))
         return at, self.s_kv(at, dtype)
 
 

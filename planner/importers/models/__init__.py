@@ -10,7 +10,8 @@ from planner.documents.errors import refuse
 from planner.entries import check
 from planner.entries.model import Model
 from planner.importers.base import Choices, Imported
-from planner.importers.models.reading import Found, table_of, understood
+from planner.importers.models.config import plain
+from planner.importers.models.reading import NAMES, Found, table_of, understood
 from planner.importers.models.report import report, sizes
 from planner.importers.tables import slug
 
@@ -39,7 +40,8 @@ def _read(path: Path, choices: Choices) -> tuple[Imported, Model]:
     model = check("models", document)
     if not isinstance(model, Model):
         raise refuse(None, None, "is no model")
-    facts = {"model_type": found.model_type, "architecture": found.architecture or found.model_type, **sizes(model)}
+    names = {"model_type": found.model_type, "architecture": found.architecture or found.model_type}
+    facts = {**{key: plain(name) for key, name in names.items()}, **sizes(model)}
     notes = list(log.notes)
     over = facts["lengths_over_max_position"]
     if over:
@@ -58,12 +60,12 @@ def _read(path: Path, choices: Choices) -> tuple[Imported, Model]:
 def _document(found: Found, path: Path, choices: Choices) -> dict[str, Any]:
     origin = {
         "kind": "inferred" if found.forced else "published",
-        "source": f"config.json of {_plain(found.model_type)}, {_plain(path.name)}, sha256 {_digest(path)}",
+        "source": f"config.json of {plain(found.model_type)}, {plain(path.name)}, sha256 {_digest(path)}{_said(choices)}",
     }
     document: dict[str, Any] = {
         "name": choices.get("name") or _name(path, found),
-        "title": choices.get("title") or found.title,
-        "notes": "\n".join(_plain(note) for note in found.log.notes)[:2000],
+        "title": choices.get("title") or plain(found.title),
+        "notes": "\n".join(plain(note) for note in found.log.notes)[:2000],
         "kv_dtype": found.kv_dtype,
         "layers": found.layers,
         "provenance": {"layers": origin},
@@ -82,8 +84,10 @@ def _name(path: Path, found: Found) -> str:
     return slug(stem) or slug(title) or slug(found.model_type) or "model"
 
 
-def _plain(text: str) -> str:
-    return "".join(char if char.isprintable() else "?" for char in text)[:200]
+def _said(choices: Choices) -> str:
+    """What somebody decided that the file leaves open; it is part of where the figures come from."""
+    said = [f"{plain(field, 60)}={plain(value, 60)}" for field, value in choices.items() if field not in NAMES]
+    return f"; chosen: {', '.join(said[:10])}" if said else ""
 
 
 def _digest(path: Path) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from planner.documents.errors import DocumentError, FieldError, refuse, shown
+from planner.documents.errors import DocumentError, refuse
 from planner.importers.base import Assumption, Choices, Mapped
 from planner.importers.models.keys import Key, changes_the_cache
 
@@ -46,6 +46,10 @@ class Config:
         """The dotted path of a key of this table."""
         return f"{self.path}.{name}" if self.path else name
 
+    def seen(self, *keys: Key) -> None:
+        """These may stand there and say nothing of the layers that there are."""
+        self._read.update(name for key in keys for name in key.names)
+
     def raw(self, name: str) -> Any:
         """The value as it stands there, None where it does not."""
         self._read.add(name)
@@ -65,7 +69,8 @@ class Config:
             if value is not None:
                 self.took(name, key.ours, how)
                 return whole(self.place(name), value, key.lowest, key.highest)
-        return self._chosen(key) or self._class_default(key)
+        chosen = self._chosen(key)
+        return self._class_default(key) if chosen is None else chosen
 
     def whole(self, key: Key, how: str = "") -> int:
         """A whole number that has to be there. Raises DocumentError naming the key."""
@@ -76,12 +81,9 @@ class Config:
 
     def missing(self, *names: str) -> DocumentError:
         """The refusal of a file without any of these keys."""
-        wanted = " or ".join(names)
-        return refuse(
-            self.place(names[0]),
-            None,
-            f"is missing: {wanted} says what the layers keep, and nothing is guessed in its place",
-        )
+        where = f" in {self.path}" if self.path else ""
+        also = f" (or {', '.join(names[1:])})" if names[1:] else ""
+        return refuse(names[0], None, f"is missing{where}{also}: it says what the layers keep, and nothing is guessed")
 
     def _chosen(self, key: Key) -> int | None:
         name = key.names[0]
@@ -90,8 +92,10 @@ class Config:
         self.log.answered.add(name)
         text = self.log.choices[name]
         value = int(text) if text.isascii() and text.isdigit() and len(text) < 12 else text
-        self.log.assumptions.append(Assumption(name, text, "the file leaves it out; chosen"))
-        return whole(name, value, key.lowest, key.highest)
+        if text != str(self.defaults.get(name)):
+            self.log.assumptions.append(Assumption(name, text, "the file leaves it out, and somebody said it"))
+            return whole(name, value, key.lowest, key.highest)
+        return None
 
     def _class_default(self, key: Key) -> int | None:
         name = key.names[0]
@@ -163,7 +167,11 @@ def whole(place: str, value: Any, lowest: int, highest: int) -> int:
     return value
 
 
-def not_understood(places: Sequence[str], why: str) -> DocumentError:
-    """The refusal of keys that may matter and that nobody understood."""
-    listed = ", ".join(shown(place)[1:-1] for place in places[:20]) + (", …" if len(places) > 20 else "")
-    return DocumentError([FieldError(places[0] if places else "model_type", None, f"{why}: {listed}")])
+def plain(text: str, most: int = 200) -> str:
+    """Text that may be stored and shown, whatever was in the file."""
+    return "".join(char if char.isprintable() else "?" for char in text[:most])
+
+
+def named(places: Sequence[str], most: int = 20) -> str:
+    """Keys in a message, the first of them where there are many."""
+    return ", ".join(plain(place, 60) for place in places[:most]) + (", …" if len(places) > most else "")

@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from planner.documents.errors import refuse
+
+MOST = 200
+"""Groups that a model of the catalogue may have."""
+
 type Group = dict[str, Any]
 """One layer, or several alike: what `planner.entries.model` calls a group."""
 
@@ -36,12 +41,14 @@ def recurrent(mechanism: str, shape: Iterable[int] = (), conv_channels: int = 0,
 
 
 def together(layers: Iterable[Group]) -> list[Group]:
-    """Layers that are alike as one group, in the order of their first layer."""
-    found: list[Group] = []
+    """Layers that are alike as one group, in the order of their first layer. Raises DocumentError on too many kinds."""
+    found: dict[str, Group] = {}
     for layer in layers:
-        alike = next((group for group in found if group | {"layers": layer["layers"]} == layer), None)
-        if alike is None:
-            found.append(dict(layer))
+        alike = repr([(name, value) for name, value in sorted(layer.items()) if name != "layers"])
+        if alike in found:
+            found[alike]["layers"] += layer["layers"]
+        elif len(found) == MOST:
+            raise refuse("layers", None, f"has more than {MOST} kinds of layers")
         else:
-            alike["layers"] += layer["layers"]
-    return found
+            found[alike] = dict(layer)
+    return list(found.values())

@@ -57,7 +57,7 @@ CHANGES_THE_CACHE = re.compile(
     r"|(mlp_)?layers_block_type|layer_types|block_types|conv_L_cache|conv_kernel(_size)?|short_conv_kernel_size"
     r"|global_(head_dim|attn_every_n_layers)|num_global_key_value_heads|swa_(head_dim|v_head_dim|num_key_value_heads)"
     r"|per_layer_config|block_configs|lru_width|attn|n_recurrent_.*|num_loops?|loop_.*|number_of_conv_states"
-    r"|.*(kv_heads|key_value_heads|head_dim|groups)_per_layer|.*kv_shar.*|share_kv.*|yoco.*|cla_.*|cli_factor)$"
+    r"|.*(kv_heads|key_value_heads|head_dim|groups)_per_layer|.*kv_shar.*|share_kv.*|yoco.*|use_cla|cli_factor)$"
 )
 """Keys that are known to change what a layer keeps in the models that have them."""
 

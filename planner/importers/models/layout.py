@@ -69,7 +69,7 @@ def fitting[T](config: Config, name: str, items: list[T], count: int, spare: int
 
     Raises DocumentError.
     """
-    further = config.maybe(MTP) or spare
+    further = max(config.maybe(MTP) or 0, spare)
     if not count <= len(items) <= count + further:
         raise refuse(config.place(name), None, f"has {len(items):,} entries for {count:,} layers")
     if len(items) > count:
@@ -110,7 +110,7 @@ def every(config: Config, count: int, key: Key, others: Kind, default: int | Non
         raise config.missing(LISTS[0], *key.names)
     if interval is None:
         interval = default or 1
-        text = f"which layers have full attention is not in the file: every {interval}th, as the model's class has it"
+        text = f"which layers have full attention is not in the file: one in {interval}, as the model's class has it"
         config.log.assumptions.append(Assumption(key.names[0], str(interval), text))
     return [Kind.FULL if (layer + 1) % interval == 0 else others for layer in range(count)]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from planner.documents.errors import DocumentError, FieldError, refuse
-from planner.importers.base import Assumption, Choices
-from planner.importers.models.config import Config, Log, not_understood
+from planner.importers.base import Choices
+from planner.importers.models.config import Config, Log, named, plain
 from planner.importers.models.families import FAMILIES, GQA, Family, family_of
 from planner.importers.models.groups import Group
 from planner.importers.models.keys import LAYERS, MTP
@@ -27,7 +27,6 @@ NESTED = (
     "text_model_config",
 )
 NAMES = ("name", "title")
-TITLES = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +98,15 @@ def _types(root: Mapping[str, Any], text: Mapping[str, Any]) -> tuple[str, str]:
     model_type, architecture = (text[:200] for text in stated.values())
     if not model_type and architecture:
         model_type = _type_of_class(architecture)
+    check_servable(_type_in(root), architecture, root)
     check_servable(model_type, architecture, text)
     if root is not text and family_of(model_type) is None and text.get("model_type") is None:
-        model_type = str(root.get("model_type") or "")[:200]
+        model_type = _type_in(root)
     return model_type, architecture
+
+
+def _type_in(table: Mapping[str, Any]) -> str:
+    return str(table.get("model_type") or "")[:200]
 
 
 def _type_of_class(architecture: str) -> str:
@@ -118,7 +122,8 @@ def _family(model_type: str, architecture: str, text: Mapping[str, Any], log: Lo
         return family, False
     if "architecture" not in log.choices:
         raise unknown(model_type, architecture, text)
-    what = f"{model_type or architecture or 'this model'} is not known here: read as plain GQA because somebody said so"
+    name = plain(model_type or architecture) or "this model"
+    what = f"{name} is not known here: read as plain GQA because somebody said so"
     log.choose("architecture", "", what, ("gqa",))
     return GQA, True
 
@@ -132,11 +137,9 @@ def _check_unread(config: Config) -> None:
     if not places:
         return
     if "unread_keys" not in config.log.choices:
-        why = (
-            "may change what layers keep, and is not read for this model_type (choose unread_keys=ignore to leave out)"
-        )
-        raise not_understood(places, why)
-    config.log.choose("unread_keys", "ignore", f"left out: {', '.join(places)}"[:500], ("ignore",))
+        why = "may change what layers keep, and not understood in this model_type; unread_keys=ignore leaves them out"
+        raise refuse("unread_keys", None, f"{named(places)}: {why}")
+    config.log.choose("unread_keys", "ignore", f"left out: {named(places)}", ("ignore",))
 
 
 def _check_choices(log: Log) -> None:
@@ -156,8 +159,7 @@ def _check_choices(log: Log) -> None:
 
 def _title(*tables: Config) -> str:
     stated = (table.raw(name) for table in tables for name in ("_name_or_path", "name_or_path"))
-    text = next((each for each in stated if isinstance(each, str) and each.strip()), "")
-    return "".join(char for char in text if char.isprintable())[:TITLES]
+    return plain(next((each for each in stated if isinstance(each, str) and each.strip()), ""))
 
 
 def _tell(config: Config, root: Config, file: str, architecture: str) -> None:
@@ -174,7 +176,8 @@ def _tell(config: Config, root: Config, file: str, architecture: str) -> None:
         log.notes.append("model_max_length is the tokenizer's limit and not taken for one of positions")
     for hint in _pooling(file, root, architecture):
         text = f"{hint}: perhaps a model that embeds or ranks and decodes nothing; the file cannot tell"
-        log.assumptions.append(Assumption("task", "generation", text))
+        if log.choose("task", "generation", text, ("generation", "pooling")) == "pooling":
+            raise refuse("task", "pooling", "decodes nothing: its KVCache is of no use to any other machine")
         break
 
 
@@ -182,6 +185,8 @@ def _pooling(file: str, root: Config, architecture: str) -> Iterator[str]:
     for where, name in (("the file's name", file), ("_name_or_path", root.raw("_name_or_path"))):
         if isinstance(name, str) and any(word in name.lower() for word in ("embed", "rerank", "reward", "gte-", "e5-")):
             yield f"{where} is {name[:80]!r}"
+    if root.raw("is_causal") is False:
+        yield "is_causal is false"
     if architecture.endswith(
         ("ForSequenceClassification", "ForRewardModel", "RewardModel", "Model", "ForTextEncoding")
     ):

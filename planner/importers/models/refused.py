@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from planner.documents.errors import DocumentError, refuse
-from planner.importers.models.config import not_understood
-from planner.importers.models.keys import ABOUT_THE_CACHE
+from planner.documents.errors import DocumentError, FieldError, refuse
+from planner.importers.models.config import named
+from planner.importers.models.keys import ABOUT_THE_CACHE, WINDOW, changes_the_cache
 
 _ENCODERS = """
     bert roberta xlm-roberta xlm-roberta-xl camembert electra albert distilbert deberta deberta-v2 mpnet modernbert
@@ -30,7 +30,7 @@ _RESEARCH = """
 ENCODERS = frozenset(_ENCODERS.split())
 ENCODER_DECODERS = frozenset(_ENCODER_DECODERS.split())
 UNSERVED: Mapping[str, str] = {
-    **dict.fromkeys(("rwkv", "rwkv5", "rwkv6", "rwkv7", "rwkv_hybrid"), "RWKV keeps a state of its own kind"),
+    "rwkv": "RWKV keeps a state of its own kind",
     "recurrent_gemma": "its RG-LRU layers and the repeated block_types are of no other model",
     "retnet": "retention is a mechanism of its own",
     **dict.fromkeys(_RESEARCH.split(), "a research model of flash-linear-attention"),
@@ -38,6 +38,9 @@ UNSERVED: Mapping[str, str] = {
     "zamba": "its Mamba layers are split into heads as no other model's",
     "mllama_text_model": "its cross-attention layers (cross_attention_layers) keep the image's states",
 }
+
+
+_OF_GQA = frozenset((*WINDOW.names, "layer_types"))
 
 
 def check_servable(model_type: str, architecture: str, config: Mapping[str, Any]) -> None:
@@ -48,26 +51,27 @@ def check_servable(model_type: str, architecture: str, config: Mapping[str, Any]
     if model_type in ENCODER_DECODERS or config.get("is_encoder_decoder") is True:
         message = "is an encoder-decoder (is_encoder_decoder): its cross-attention is no KVCache of the prompt"
         raise refuse("model_type", name, message)
-    reason = UNSERVED.get(model_type) or ("RWKV keeps a state of its own kind" if model_type.startswith("rwkv") else "")
+    reason = UNSERVED.get("rwkv" if model_type.startswith("rwkv") else model_type)
     if reason:
-        keys = ", ".join(cache_keys(config))
-        message = f"is served neither by vLLM 0.33 nor by SGLang 0.5: {reason}. Not understood: model_type, {keys}"
+        keys = named(["model_type", *cache_keys(config)])
+        message = f"is served neither by vLLM 0.33 nor by SGLang 0.5: {reason}. Not understood: {keys}"
         raise refuse("model_type", name, message)
 
 
-def cache_keys(config: Mapping[str, Any], most: int = 20) -> list[str]:
+def cache_keys(config: Mapping[str, Any]) -> list[str]:
     """Keys of a config that tell what its layers keep, as far as their names go."""
-    found = [key[:60] for key, value in config.items() if value is not None and ABOUT_THE_CACHE.search(key)]
-    found = [key for key in found if key not in ("use_cache", "chunk_size_feed_forward")]
-    return found[:most] + ["…"] * (len(found) > most)
+    off = ("use_cache", "chunk_size_feed_forward")
+    return [
+        key for key, value in config.items() if value is not None and key not in off and ABOUT_THE_CACHE.search(key)
+    ]
 
 
 def unknown(model_type: str, architecture: str, config: Mapping[str, Any]) -> DocumentError:
     """The refusal of a model type that is in no table, with what was not understood and what would help."""
-    keys = cache_keys(config) or ["no key on attention at all"]
-    help_ = (
-        "; if all its layers have plain GQA, choose architecture=gqa" if architecture.endswith("ForCausalLM") else ""
-    )
-    why = f"is not a model type that is known here, and nothing is guessed{help_}. Not understood"
-    problem = not_understood(keys, why)
-    return refuse("model_type", model_type or None, problem.errors[0].message)
+    keys = named(cache_keys(config)) or "there is no key on attention at all"
+    what = "is no model type that is known here, and nothing is guessed" if model_type else "is missing"
+    found = [FieldError("model_type", model_type or None, f"{what}. Not understood: {keys}")]
+    strange = [key for key, value in config.items() if key not in _OF_GQA and changes_the_cache(key, value)]
+    if architecture.endswith("ForCausalLM") and not strange:
+        found.append(FieldError("architecture", None, "may be chosen as gqa, if all layers have plain GQA"))
+    return DocumentError(found)

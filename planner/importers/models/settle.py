@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from planner.documents.errors import refuse
 from planner.entries.model import Model
-from planner.importers.base import Assumption
 from planner.importers.models.config import Config
 from planner.importers.models.groups import Group, together
 
@@ -125,33 +125,28 @@ def _own_dtype(config: Config, root: Config) -> str:
 
 def kv_dtype(config: Config, root: Config) -> str:
     """bf16, or fp8 where the checkpoint brings scales for it, so that engines left on `auto` take fp8."""
-    found = _eight_bits(root) or _eight_bits(config)
+    place, is_fp8 = next(chain(_schemes(root), _schemes(config)), ("", False))
     text = "the file does not say fp8: engines left on auto keep KV in the model's dtype"
-    if found:
-        text = f"{found} says 8-bit floats: engines left on auto keep KV in fp8"
+    if is_fp8:
+        text = f"{place} says 8-bit floats: engines left on auto keep KV in fp8"
         config.log.notes.append(f"{text}, half the bytes of bf16")
-    return config.log.choose("kv_dtype", "fp8" if found else "bf16", text, ("bf16", "fp8"))
+    elif place:
+        text = f"{place} says a dtype that is neither bf16 nor fp8 and is not computed here"
+    return config.log.choose("kv_dtype", "fp8" if is_fp8 else "bf16", text, ("bf16", "fp8"))
 
 
-def _eight_bits(table: Config) -> str:
-    """The place where a quantisation says that the KVCache is 8-bit floats, empty where none does."""
+def _schemes(table: Config) -> Iterator[tuple[str, bool]]:
+    """Places where a quantisation has something to say of the KVCache, and whether that is 8-bit floats."""
     for name in ("quantization_config", "compression_config"):
-        quantisation = table.inside(name) if isinstance(table.table.get(name), dict) else None
-        if quantisation is None:
-            continue
-        scheme = quantisation.raw("kv_cache_scheme")
-        algorithm = quantisation.raw("kv_cache_quant_algo")
-        if isinstance(scheme, dict) and _is_fp8(scheme):
-            return quantisation.place("kv_cache_scheme")
-        if isinstance(algorithm, str) and algorithm.upper() == "FP8":
-            return quantisation.place("kv_cache_quant_algo")
-        if scheme or algorithm:
-            text = (
-                f"{quantisation.place('kv_cache_scheme' if scheme else 'kv_cache_quant_algo')} is neither bf16 nor fp8"
-            )
-            table.log.assumptions.append(Assumption("kv_dtype", "bf16", f"{text}, and not computed"))
-    return ""
+        quantisation = table.table.get(name)
+        for key in ("kv_cache_scheme", "kv_cache_quant_algo"):
+            said = quantisation.get(key) if isinstance(quantisation, dict) else None
+            if said:
+                table.took(f"{name}.{key}", "kv_dtype")
+                yield table.place(f"{name}.{key}"), _is_fp8(said)
 
 
-def _is_fp8(scheme: dict[str, Any]) -> bool:
-    return scheme.get("num_bits") == 8 and scheme.get("type") == "float"
+def _is_fp8(said: Any) -> bool:
+    if isinstance(said, dict):
+        return said.get("num_bits") == 8 and said.get("type") == "float"
+    return isinstance(said, str) and said.upper() == "FP8"

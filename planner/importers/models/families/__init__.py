@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from planner.importers.models.config import Config
 from planner.importers.models.families.attention import (
-    alternating,
     behind_flag,
     chunked,
     full,
@@ -52,6 +51,7 @@ GQA = Family(gqa(full))
 _COHERE = Key(MAX_POSITION.ours, ("model_max_length", *MAX_POSITION.names), highest=MAX_POSITION.highest)
 
 _LLAMA = {"num_hidden_layers": 32, "num_attention_heads": 32, "hidden_size": 4096, "max_position_embeddings": 2048}
+_QWEN = {**_LLAMA, "num_key_value_heads": 32, "max_position_embeddings": 32_768}
 _MISTRAL = {
     **_LLAMA,
     "num_key_value_heads": 8,
@@ -101,12 +101,12 @@ _BY_READER: tuple[tuple[str, Family], ...] = (
         GQA,
     ),
     ("cohere", Family(gqa(full), _COHERE)),
-    ("mistral mixtral phi3 phimoe starcoder2 ministral phi4mm phi4_multimodal", Family(gqa(windowed))),
+    ("mistral mixtral phi3 phimoe starcoder2 ministral phi3_v phi4mm phi4_multimodal", Family(gqa(windowed))),
     (
-        """qwen2 qwen2_moe qwen3 qwen3_moe qwen2_vl qwen2_5_vl qwen2_5_omni mimo dots1 smollm3 qwen2_audio""",
+        """qwen2_moe qwen3_moe qwen2_vl qwen2_5_vl qwen2_5_omni mimo dots1 smollm3 qwen2_audio minicpmv minicpmo""",
         Family(gqa(behind_flag)),
     ),
-    ("gemma2 vaultgemma gpt_oss", Family(gqa(alternating))),
+    ("gemma2 vaultgemma gpt_oss", Family(gqa(nth(2)))),
     ("gemma3", Family(gqa(nth(6)), defaults=_GEMMA3)),
     ("cohere2 exaone4 exaone_moe olmo3 afmoe", Family(gqa(nth(4)))),
     (
@@ -138,6 +138,8 @@ _BY_READER: tuple[tuple[str, Family], ...] = (
     ("zamba2", Family(zamba2)),
 )
 FAMILIES: Mapping[str, Family] = {name: family for names, family in _BY_READER for name in names.split()} | {
+    "qwen2": Family(gqa(behind_flag), defaults=_QWEN),
+    "qwen3": Family(gqa(behind_flag), defaults=_QWEN | {"head_dim": 128}),
     "llama": Family(gqa(full), defaults=_LLAMA),
     "mistral": Family(gqa(windowed), defaults=_MISTRAL),
 }

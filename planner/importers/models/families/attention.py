@@ -72,7 +72,10 @@ def _kv_heads(config: Config, heads: int) -> int:
     inner = config.inside("attn_config")
     if inner and inner.raw("attn_type") == "multiquery_attention":
         return 1
-    found = config.maybe(KV_HEADS) or (inner and inner.maybe(KV_HEADS)) or heads
+    found = config.maybe(KV_HEADS) or (inner and inner.maybe(KV_HEADS))
+    if not found:
+        config.took(HEADS.names[0], KV_HEADS.ours, "no key for KV heads: one for each query head")
+        return heads
     if found > heads:
         raise refuse(config.place(KV_HEADS.names[0]), found, f"must be at most the {heads} query heads")
     return found
@@ -94,8 +97,9 @@ def full(config: Config, count: int) -> list[Kind]:
     if not config.maybe(WINDOW) or config.raw("use_sliding_window") is False:
         return [Kind.FULL] * count
     if "windowed_layers" not in config.log.choices:
-        message = "says a window, and the class of this model_type has none: choose windowed_layers=window or full"
-        raise refuse(config.place("sliding_window"), config.raw("sliding_window"), message)
+        place = config.place("sliding_window")
+        message = f"must be window or full: {place} says a window, and the class of this model_type has none"
+        raise refuse("windowed_layers", None, message)
     return [Kind.SLIDING] * count
 
 
@@ -133,11 +137,6 @@ def nth(default: int, key: Key = PATTERN) -> Rule:
         return every(config, count, key, Kind.SLIDING, default)
 
     return rule
-
-
-def alternating(config: Config, count: int) -> list[Kind]:
-    """gpt-oss and Gemma 2: a window in the first layer and every other one."""
-    return every(config, count, PATTERN, Kind.SLIDING, 2)
 
 
 def chunked(config: Config, count: int) -> list[Kind]:

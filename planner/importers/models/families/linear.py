@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from planner.documents.errors import refuse
-from planner.importers.models.config import Config, not_understood
+from planner.importers.models.config import Config
 from planner.importers.models.families.attention import shape
 from planner.importers.models.families.latent import latent_layer
 from planner.importers.models.groups import Group, recurrent
@@ -33,6 +33,7 @@ def hybrid(config: Config, kinds: list[Kind], whole: Callable[[], Group], other:
     if strange is not None:
         place = config.place(f"layer_types.{strange}")
         raise refuse(place, None, f"is a layer of {kinds[strange]}, which this model_type does not have")
+    config.seen(KERNEL, KEY_HEADS, VALUE_HEADS, KEY_SIZE, VALUE_SIZE, LINEAR_HEADS, LINEAR_SIZE)
     made = {kind: whole() if kind is Kind.FULL else other() for kind in dict.fromkeys(kinds)}
     return [made[kind] for kind in kinds]
 
@@ -150,7 +151,7 @@ def lfm2(config: Config) -> list[Group]:
     if not kinds:
         raise config.missing("layer_types", "full_attn_idxs")
     if Kind.LINEAR in kinds:
-        raise not_understood([config.place("layer_types")], "this model_type has no recurrent layers")
+        raise refuse(config.place("layer_types"), None, "has recurrent layers, which this model_type does not have")
     channels, kernel = config.whole(CONV), config.whole(CONV_KERNEL)
     return hybrid(config, kinds, shape_layer(config), lambda: recurrent("short_conv", (), channels, kernel))
 

@@ -89,8 +89,9 @@ def mamba2(config: Config) -> list[Group]:
 # --- hybrids -----------------------------------------------------------------------------------------------------
 
 
-def mixed(kinds: list[Kind], attention: Callable[[], Group], state: Callable[[], Group]) -> list[Group]:
+def mixed(config: Config, kinds: list[Kind], attention: Callable[[], Group], state: Callable[[], Group]) -> list[Group]:
     """Every layer's groups; each kind is read only where it occurs. Raises DocumentError."""
+    config.seen(STATE, KERNEL, SSM_HEADS, SSM_SIZE, SSM_GROUPS, PERIOD, OFFSET)
     has = set(kinds)
     whole = attention() if has & {Kind.FULL, Kind.BOTH} else None
     recurring = state() if has & {Kind.LINEAR, Kind.BOTH} else None
@@ -110,9 +111,11 @@ def jamba(config: Config) -> list[Group]:
     period, offset = config.maybe(PERIOD), config.maybe(OFFSET)
     if not kinds and (period is None or offset is None):
         raise config.missing(*(key.names[0] for key, got in ((PERIOD, period), (OFFSET, offset)) if got is None))
+    if not kinds and not (offset or 0) < (period or 1):
+        raise refuse(config.place(OFFSET.names[0]), offset, f"must be less than the period, {period}")
     if not kinds:
         kinds = [Kind.FULL if layer % (period or 1) == offset else Kind.LINEAR for layer in range(count)]
-    return mixed(kinds, lambda: shape(config).layer(), lambda: mamba1_layer(config))
+    return mixed(config, kinds, lambda: shape(config).layer(), lambda: mamba1_layer(config))
 
 
 def bamba(config: Config) -> list[Group]:
@@ -123,7 +126,7 @@ def bamba(config: Config) -> list[Group]:
     if not kinds and indices is None:
         raise config.missing("attn_layer_indices", "layer_types")
     kinds = kinds or [Kind.FULL if layer in (indices or ()) else Kind.LINEAR for layer in range(count)]
-    return mixed(kinds, lambda: shape(config).layer(), lambda: mamba2_layer(config))
+    return mixed(config, kinds, lambda: shape(config).layer(), lambda: mamba2_layer(config))
 
 
 def granite(config: Config) -> list[Group]:
@@ -132,13 +135,14 @@ def granite(config: Config) -> list[Group]:
     kinds = listed(config, count)
     if not kinds:
         raise config.missing("layer_types", "layers_block_type")
-    return mixed(kinds, lambda: shape(config).layer(), lambda: mamba2_layer(config))
+    return mixed(config, kinds, lambda: shape(config).layer(), lambda: mamba2_layer(config))
 
 
 def falcon_h1(config: Config) -> list[Group]:
     """Falcon-H1: attention and Mamba 2 side by side in every layer; mamba_d_ssm overrules the expansion."""
     count = config.whole(LAYERS)
     return mixed(
+        config,
         [Kind.BOTH] * count,
         lambda: shape(config).layer(),
         lambda: mamba2_layer(config, config.maybe(D_SSM)),
@@ -154,7 +158,7 @@ def nemotron_h(config: Config) -> list[Group]:
         kinds = listed(config, count or len(blocks))
     if not kinds:
         raise config.missing("hybrid_override_pattern", "layers_block_type")
-    return mixed(kinds, lambda: shape(config).layer(), lambda: _nemotron_layer(config))
+    return mixed(config, kinds, lambda: shape(config).layer(), lambda: _nemotron_layer(config))
 
 
 def _nemotron_layer(config: Config) -> Group:
@@ -170,7 +174,7 @@ def zamba2(config: Config) -> list[Group]:
     if not kinds and hybrids is None:
         raise config.missing("layers_block_type", "hybrid_layer_ids")
     kinds = kinds or [Kind.BOTH if layer in (hybrids or ()) else Kind.LINEAR for layer in range(count)]
-    return mixed(kinds, lambda: _zamba2_attention(config), lambda: mamba2_layer(config))
+    return mixed(config, kinds, lambda: _zamba2_attention(config), lambda: mamba2_layer(config))
 
 
 def _zamba2_attention(config: Config) -> Group:
