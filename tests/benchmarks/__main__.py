@@ -11,6 +11,7 @@ from planner.engine.search import Problem, best, surface
 from planner.engine.throughput import Form, evaluate, work
 from planner.evaluation import whatif
 from planner.scenario import load
+from tests.benchmarks import traces
 from tests.engine import plain
 from tests.engine.case_study import prfaas_pd
 
@@ -70,6 +71,7 @@ def main():
     for title, ours, loop, note in (surface_row(), evaluation_row(), optimum_row(), whatif_row()):
         beside = f"{loop:12,.1f} {loop / ours:8,.0f}×" if loop else f"{'–':>12} {'–':>9}"
         print(f"{title:<48} {ours:10.2f} {beside}  {note}")
+    print(*traces.lines(), sep="\n")
 
 
 if __name__ == "__main__":

@@ -113,7 +113,7 @@ class Windows:
 
 @dataclass(frozen=True, slots=True)
 class RateOverTime:
-    """Mean rates of intervals of equal length; the last one's is over the part of it that the trace covers."""
+    """Mean rates of intervals of equal length; the last may be half as long, or half as long again."""
 
     interval_s: float
     rate_rps: NDArray[np.float64]
@@ -149,7 +149,11 @@ class Bins:
         bins = math.ceil(used / group)
         counts = np.resize(self._counts[:used], bins * group)
         counts[used:] = 0
-        interval = group * self._width
+        counts, interval = counts.reshape(bins, group).sum(axis=1), group * self._width
         covered = np.full(bins, float(interval))
-        covered[-1] = max(self._last_ns - (bins - 1) * interval, self._width)
-        return RateOverTime(interval / 1e9, counts.reshape(bins, group).sum(axis=1) / covered * 1e9)
+        covered[-1] = self._last_ns - (bins - 1) * interval
+        if bins > 1 and covered[-1] < interval / 2:  # too little to tell a rate by
+            counts[-2] += counts[-1]
+            covered[-2] += covered[-1]
+            counts, covered = counts[:-1], covered[:-1]
+        return RateOverTime(interval / 1e9, counts / covered * 1e9)

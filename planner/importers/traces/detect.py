@@ -32,13 +32,15 @@ def of(path: Path, choices: Choices) -> tuple[Format, Block]:
     if not texts:
         raise refuse(path.name, None, "has nothing but blank lines")
     begin = texts[0].lstrip()
+    if SGLANG.match(begin):
+        return SglangText(), first
     if begin[:1] in (b"{", b"["):
         return _json(path, first, choices), first
     if PROMETHEUS.match(begin):
         raise refuse(f"line {lines[0]}", None, "is a page of Prometheus metrics, not a request log")
     if VLLM.match(begin):
         raise vllm_text()
-    return (SglangText() if SGLANG.match(begin) else Table(first, choices)), first
+    return Table(first, choices), first
 
 
 def _json(path: Path, first: Block, choices: Choices) -> Format:
@@ -105,5 +107,6 @@ def _words(value: Mapping[str, Any]) -> str:
 
 
 def _is_no_request(value: Mapping[str, Any]) -> bool:
-    """Whether the only line of a file has tables in it, as no request has."""
-    return any(isinstance(each, Mapping) for each in value.values()) and not {"metadata", "event"} & value.keys()
+    """Whether the only line of a file is no request: a configuration, or something with tables in it."""
+    tables = any(isinstance(each, Mapping) for each in value.values()) and not {"metadata", "event"} & value.keys()
+    return tables or "model_type" in value or "architectures" in value

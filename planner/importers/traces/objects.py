@@ -130,11 +130,11 @@ class Objects:
         for text in numbered(first)[0]:
             try:
                 row = from_json(text)
-                pairs.append((len(row[self._hashes]), int(row[self._keys[1]])))
-            except (ValueError, TypeError, KeyError, OverflowError):  # told when its line is read
+                pairs.append((len(row[self._hashes]), _tokens(row[self._keys[1]])))
+            except (ValueError, TypeError, KeyError):  # told when its line is read
                 continue
-        counts = np.array(pairs, dtype=float).reshape(-1, 2)
-        return counts[:, 0].astype(np.int64), counts[:, 1].astype(np.int64)
+        counts = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+        return counts[:, 0], counts[:, 1]
 
     # --- rows ----------------------------------------------------------------------------------------------------
 

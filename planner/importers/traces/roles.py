@@ -28,10 +28,12 @@ KNOWN: Mapping[str, tuple[str, ...]] = {
         *("num_output_tokens", "num_completion_tokens", "completion_length", "output_sequence_length"),
     ),
 }
-MEANINGS = {"arrival": "the time of arrival", "input": "input tokens", "output": "output tokens"}
+MEANINGS = {"arrival": "time of arrival", "input": "input tokens", "output": "output tokens"}
 SUFFIXES = {"ns": "ns", "us": "us", "ms": "ms", "s": "s", "sec": "s", "secs": "s", "second": "s", "seconds": "s"}
 ENGINE = ("throughput", "running", "waiting", "swapped", "pending", "cacheusage", "cachepct", "usage")
 """Parts of the names of columns that a time series of an engine has, and a request log has not."""
+MEASURED = ("ttft", "latency", "timetofirsttoken", "percentile")
+"""The same of a benchmark's summary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ def find(names: Sequence[str], choices: Choices, line: int) -> Roles:
         if names.count(str(name)) > 1:
             raise refuse(f"line {line}", name, f"is the name of two columns: which of them is {MEANINGS[role]}?")
     assumptions = tuple(
-        Assumption(f"{role}_column", str(found[role]), f"the column of {MEANINGS[role]}", tuple(names))
+        Assumption(f"{role}_column", str(found[role]), f"the column of {MEANINGS[role]} of each request", tuple(names))
         for role in ROLES
     )
     arrival = str(found["arrival"])
@@ -92,6 +94,9 @@ def _unit_of(name: str) -> str | None:
 
 
 def _no_log(names: Sequence[str], missing: Sequence[str], place: str) -> DocumentError:
+    if any(part in flat(name) for name in names for part in MEASURED):
+        said = f"is a table of measurements, not a request log: it has no {MEANINGS[missing[0]]} of each request"
+        return refuse(place, None, said)
     engine = [name for name in dict.fromkeys(names) if any(part in flat(name) for part in ENGINE)]
     if len(engine) >= 2:
         said = f"is a time series of an engine ({quoted(engine, 4)}), not a request log: it has no row for each request"

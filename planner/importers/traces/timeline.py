@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from planner.documents.errors import refuse
 from planner.engine.traces import Chunk, joined, spread
@@ -19,6 +20,8 @@ HELD = 500_000
 """Requests that wait for earlier ones at most; with block hashes, as many as have HELD_IDS of them."""
 GATHERED_IDS, HELD_IDS = 4_000_000, 8_000_000
 FACTORS = (10**3, 10**6, 10**9)
+FEWEST, STRIDE = 4, 30
+"""Requests before a change of unit that can be told from chance, and by how much the gaps behind it are longer."""
 EPOCH_NS = 10**18
 """September 2001: later times of a clock that began near 0 are dates."""
 WEEK_NS, ABSURD = 7 * 86_400 * 10**9, 10_000
@@ -135,8 +138,11 @@ class Jumps:
         for found, said in (
             ((before < EPOCH_NS // 10) & (times >= EPOCH_NS), "from a clock that begins near 0 to dates"),
             ((before >= EPOCH_NS) & (times < EPOCH_NS // 10), "from dates to a clock that begins near 0"),
-            (self._by_factor(times, before, longest) & (rows >= 3), "by a thousand times or a power of it"),
-            ((gaps > WEEK_NS) & (gaps > ABSURD * np.maximum(longest, 1)) & (rows >= 3), "by more than a week at once"),
+            (self._by_factor(times, before, longest) & (rows >= FEWEST), "by a thousand times or a power of it"),
+            (
+                (gaps > WEEK_NS) & (gaps > ABSURD * np.maximum(longest, 1)) & (rows >= FEWEST),
+                "by more than a week at once",
+            ),
         ):
             if found.any():
                 first = int(np.flatnonzero(found)[0])
@@ -146,15 +152,16 @@ class Jumps:
         self._rows += times.size
 
     @staticmethod
-    def _by_factor(times: Int64, before: Int64, longest: Int64) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-        """Where a time is that after the one before, but in another unit."""
+    def _by_factor(times: Int64, before: Int64, longest: Int64) -> NDArray[np.bool_]:
+        """Where a time is the one that was to come, but in another unit."""
         found = np.zeros(times.size, dtype=bool)
-        low, high = np.minimum(times, before), np.maximum(times, before)
-        # a step beyond three of the longest gaps would be a jump in any unit
+        # three of the longest gaps: a longer step would be a jump in any unit
         slack = 3.0 * np.maximum(longest, 1)
+        # what follows such a step goes on in the new unit; without it, only a step that can be nothing else counts
+        after = np.lib.stride_tricks.sliding_window_view(np.append(times, times[[-1]].repeat(3)), 4).max(axis=1) - times
+        certain = (after > STRIDE * longest) | (slack < 0.2 * before)
         for factor in FACTORS:
-            there = (low > 0) & (np.abs(high - low) > slack)
-            up = (times > before) & (high >= factor * 0.999 * low) & (high <= factor * (low + slack))
-            down = (times < before) & (low * factor >= 0.999 * high) & (low * factor <= high + slack)
-            found |= there & (up | down)
+            up = (before > 0) & (times >= factor * 0.999 * before) & (times <= factor * (before + slack)) & certain
+            down = (times > 0) & (times * factor >= 0.999 * before) & (times * factor <= before + slack)
+            found |= (np.abs(times - before) > slack) & (up | (down & (times < before)))
         return found
