@@ -222,7 +222,7 @@ def test_a_profile_says_where_it_is_extrapolated_and_how_good_its_fit_is(client,
     page = page_of(client, "/catalogue/profiles/p1/")
     assert page.count('state-running">extrapolated') == 1  # 128K, of points up to 32K
     assert "Quadratic fit off by" in page
-    assert "Largest batch that the fit allows" in page
+    assert "Largest batch, table" in page
 
 
 def test_an_offer_stands_among_those_for_the_same_hardware(client, stored):
