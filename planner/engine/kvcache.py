@@ -169,9 +169,13 @@ class KvCache:
         return sum(group.state_bytes for group in self.groups)
 
     def block_level_bytes(self, tokens: ArrayLike, dtype: KvDtype, block_tokens: int = 1) -> Array:
-        """Bytes that grow with the prompt, its length rounded up to whole blocks; same shape as `tokens`."""
-        blocks = np.ceil(np.asarray(tokens, dtype=float) / block_tokens)
-        size: Array = self.bytes_per_token(dtype) * blocks * block_tokens
+        """Bytes that grow with the prompt, its length rounded up to whole blocks; same shape as `tokens`.
+
+        Blocks of 1 round nothing, not even lengths between two tokens, as means are.
+        """
+        at = np.asarray(tokens, dtype=float)
+        held = at if block_tokens == 1 else np.ceil(at / block_tokens) * block_tokens
+        size: Array = self.bytes_per_token(dtype) * held
         return size
 
     def request_level_bytes(self, tokens: ArrayLike, dtype: KvDtype) -> Array:

@@ -58,10 +58,8 @@ def _read(path: Path, choices: Choices) -> tuple[Imported, Model]:
 
 
 def _document(found: Found, path: Path, choices: Choices) -> dict[str, Any]:
-    origin = {
-        "kind": "inferred" if found.forced else "published",
-        "source": f"config.json of {plain(found.model_type)}, {plain(path.name)}, sha256 {_digest(path)}{_said(choices)}",
-    }
+    source = f"config.json of {plain(found.model_type)}, {plain(path.name)}, sha256 {_digest(path)}{_said(choices)}"
+    origin = {"kind": "inferred" if found.forced else "published", "source": source}
     document: dict[str, Any] = {
         "name": choices.get("name") or _name(path, found),
         "title": choices.get("title") or plain(found.title),

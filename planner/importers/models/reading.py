@@ -187,7 +187,6 @@ def _pooling(file: str, root: Config, architecture: str) -> Iterator[str]:
             yield f"{where} is {name[:80]!r}"
     if root.raw("is_causal") is False:
         yield "is_causal is false"
-    if architecture.endswith(
-        ("ForSequenceClassification", "ForRewardModel", "RewardModel", "Model", "ForTextEncoding")
-    ):
+    pools = ("ForSequenceClassification", "ForTokenClassification", "Model", "ForTextEncoding")
+    if architecture.endswith(pools) and not architecture.endswith("LMHeadModel"):
         yield f"its class is {architecture}"
