@@ -75,6 +75,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # A scenario may carry a million recorded lengths; files to import come by a way of their own and are never in memory.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 64 * 2**20
+PREVIEW_MAX_BYTES = 16 * 10**6
 UPLOAD_MAX_BYTES = int(text("UPLOAD_MAX_BYTES", str(8 * 10**9)))
 
 # --- jobs --------------------------------------------------------------------------------------------------------

@@ -34,6 +34,8 @@ class Preview:
     notes: tuple[str, ...] = ()
     facts: dict[str, Any] = field(default_factory=dict)
     errors: tuple[FieldError, ...] = ()
+    is_whole: bool = True
+    """Whether the file was read to its end for this."""
 
 
 # --- taking in ---------------------------------------------------------------------------------------------------
@@ -84,6 +86,8 @@ def forget_old() -> None:
 def preview(upload: Upload, choices: Choices) -> Preview:
     """What storing would do with these answers to the importer's assumptions."""
     try:
+        if upload.kind == Upload.Kind.TRACE and upload.size > settings.PREVIEW_MAX_BYTES:
+            return _glimpse(upload, choices)
         imported = read(upload, choices)
     except DocumentError as problem:
         return Preview(errors=problem.errors)
@@ -93,6 +97,15 @@ def preview(upload: Upload, choices: Choices) -> Preview:
         return replace(shown, found=tuple(_tried(imported)))
     except DocumentError as problem:
         return replace(shown, errors=problem.errors)
+
+
+def _glimpse(upload: Upload, choices: Choices) -> Preview:
+    """What the beginning of a trace shows that would take too long to read while somebody waits for a page."""
+    reader = traces.open_trace(upload.path, _without_names(choices))
+    note = (
+        f"Only the beginning of {upload.size / 1e6:,.0f} MB was read for this page; storing reads all of it, as a job."
+    )
+    return Preview(mapping=reader.mapping, assumptions=reader.assumptions, notes=(note, *reader.notes), is_whole=False)
 
 
 def _tried(imported: list[Imported]) -> list[store.Put]:

@@ -146,3 +146,13 @@ def test_stored_traffic_makes_a_scenario_of_recorded_lengths():
     entry = store.create("scenarios", {**document, "traffic": "conversations"})
     assert entry.document["traffic"]["input_tokens"]["distribution"] == "empirical"
     assert store.scenario_of(entry).provenance("traffic.input_tokens.samples")["kind"] == "measured"
+
+
+def test_of_a_large_trace_only_the_beginning_is_read_for_the_page(settings):
+    settings.PREVIEW_MAX_BYTES = 1000
+    upload = take("trace", completions(), "large.csv")
+    seen = uploads.preview(upload, {})
+    assert (seen.is_whole, seen.found, seen.errors) == (False, (), ())
+    assert [each.theirs for each in seen.mapping][:2] == ["TIMESTAMP", "ContextTokens"]
+    assert "Only the beginning" in seen.notes[0]
+    assert import_trace(upload)["facts"]["rows"] == 1500
