@@ -39,7 +39,8 @@ class Config:
     def __init__(
         self, table: Mapping[str, Any], path: str, log: Log, defaults: Mapping[str, int] | None = None
     ) -> None:
-        self.table, self.path, self.log, self.defaults = table, path, log, defaults or {}
+        self.table, self.path, self.log = table, path, log
+        self.defaults: Mapping[str, int] = defaults or {}
         self._read: set[str] = set()
 
     def place(self, name: str) -> str:

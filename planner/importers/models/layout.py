@@ -7,7 +7,6 @@ from enum import StrEnum
 from typing import Any
 
 from planner.documents.errors import refuse
-from planner.importers.base import Assumption
 from planner.importers.models.config import Config
 from planner.importers.models.keys import MTP, Key
 
@@ -105,13 +104,11 @@ def every(config: Config, count: int, key: Key, others: Kind, default: int | Non
     Without an n in the file it is the one that the model's class takes, said as an assumption. Raises DocumentError
     where there is no such class either.
     """
+    if default is not None:
+        config.defaults = {key.names[0]: default, **config.defaults}
     interval = config.maybe(key)
-    if interval is None and default is None:
-        raise config.missing(LISTS[0], *key.names)
     if interval is None:
-        interval = default or 1
-        text = f"which layers have full attention is not in the file: one in {interval}, as the model's class has it"
-        config.log.assumptions.append(Assumption(key.names[0], str(interval), text))
+        raise config.missing(LISTS[0], *key.names)
     return [Kind.FULL if (layer + 1) % interval == 0 else others for layer in range(count)]
 
 
