@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from planner.documents.errors import DocumentError
 from planner.importers import reading, traces
-from planner.importers.traces import packed, timeline
+from planner.importers.traces import timeline
 from planner.importers.traces.tables import Table
 from tests.importers.trace_logs import AZURE, PLAIN, chunks, inspected, lines, mooncake, refused, write
 
@@ -324,19 +324,3 @@ def test_chunks_have_at_most_so_many_rows_and_are_the_same_every_time(tmp_path):
     assert [chunk.rows for chunk in first] == [chunk.rows for chunk in again]
     assert sum(chunk.rows for chunk in first) == 300_000
     assert max(chunk.rows for chunk in first) <= 250_000
-
-
-def test_a_trace_is_packed_and_unpacked_as_it_was(tmp_path):
-    reader = traces.open_trace(write(tmp_path, lines(*mooncake(500, session_id="a"))), {})
-    path = tmp_path / "packed"
-    with path.open("wb") as file:
-        digest = packed.write(reader.chunks(), file)
-    with path.open("rb") as file:
-        (found,) = packed.read(file)
-    (expected,) = reader.chunks()
-    assert np.array_equal(found.arrival_ns, expected.arrival_ns)
-    assert np.array_equal(found.blocks.ids, expected.blocks.ids)
-    assert len(digest) == 64
-    path.write_bytes(path.read_bytes()[:-1])
-    with path.open("rb") as file, pytest.raises(DocumentError, match="cut short"):
-        list(packed.read(file))

@@ -15,6 +15,8 @@ _HEADER = struct.Struct("<4sQQBq")
 _COLUMN = struct.Struct("<BBI")
 """Differences or not, bytes a number, compressed bytes."""
 BLOCKS, SIZES, SESSIONS = 1, 2, 4
+LEVEL = 6
+"""Of zlib: 9 takes two and a half times as long for 3 % less."""
 MOST = 2**31
 """Numbers of a column that a reader believes."""
 
@@ -65,7 +67,7 @@ def _squeezed(differences: int, numbers: np.ndarray[tuple[int, ...], np.dtype[np
     folded = (numbers << np.uint64(1)) ^ (signed >> np.int64(63)).view(np.uint64)  # small numbers, positive or negative
     width = max(1, (int(folded.max()).bit_length() + 7) // 8) if folded.size else 1
     planes = folded.astype("<u8").view(np.uint8).reshape(-1, 8)[:, :width].T
-    packed = zlib.compress(np.ascontiguousarray(planes).tobytes(), 9)
+    packed = zlib.compress(np.ascontiguousarray(planes).tobytes(), LEVEL)
     return _COLUMN.pack(differences, width, len(packed)) + packed
 
 
