@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from planner.importers.models.config import Config
 from planner.importers.models.families.attention import (
+    CHUNK,
+    NOPE,
     behind_flag,
     chunked,
     full,
@@ -113,7 +115,7 @@ _BY_READER: tuple[tuple[str, Family], ...] = (
         "cohere2_moe cwm laguna mellum granite_swa granitemoe_swa muse_glimmer muse_spark beam",
         Family(gqa(must_be_listed)),
     ),
-    ("llama4", Family(gqa(chunked))),
+    ("llama4", Family(gqa(chunked, CHUNK, NOPE))),
     ("gemma3n", Family(gemma(nth(5)), defaults=_GEMMA3N)),
     ("gemma4 gemma4_unified", Family(gemma(nth(6)), defaults=_GEMMA4)),
     ("mimo_v2_flash mimo_v2", Family(mimo_v2)),

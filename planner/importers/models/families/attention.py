@@ -81,8 +81,11 @@ def _kv_heads(config: Config, heads: int) -> int:
     return found
 
 
-def window(config: Config) -> int:
-    """Tokens of the sliding window. Raises DocumentError where a layer has one that the file does not tell."""
+def window(config: Config, kinds: list[Kind]) -> int | None:
+    """Tokens of the sliding window, if any layer has one. Raises DocumentError where the file does not tell it."""
+    if Kind.SLIDING not in kinds:
+        config.seen(WINDOW)
+        return None
     tokens = config.whole(WINDOW)
     if not tokens:
         raise refuse(config.place(WINDOW.names[0]), tokens, "must be positive: there are layers with a window")
@@ -171,19 +174,22 @@ def kinds_of(config: Config, count: int, rule: Rule) -> list[Kind]:
     return kinds
 
 
-def gqa(rule: Rule = full) -> Callable[[Config], list[Group]]:
-    """A reader of models whose layers differ by their windows at most."""
+def gqa(rule: Rule = full, *said_elsewhere: Key) -> Callable[[Config], list[Group]]:
+    """A reader of models whose layers differ by their windows at most.
+
+    A list of layers in the file says what `said_elsewhere` would.
+    """
 
     def build(config: Config) -> list[Group]:
         count = config.whole(LAYERS)
         kinds = kinds_of(config, count, rule)
+        heads = shape(config)
         widths = {
             Kind.FULL: None,
-            Kind.SLIDING: window(config) if Kind.SLIDING in kinds else None,
+            Kind.SLIDING: window(config, kinds),
             Kind.CHUNKED: config.whole(CHUNK) if Kind.CHUNKED in kinds else None,
         }
-        for name in (*WINDOW.names, *CHUNK.names, "no_rope_layers"):
-            config.raw(name)  # where no layer has one they say nothing
-        return [shape(config).layer(widths[kind]) for kind in kinds]
+        config.seen(*said_elsewhere)
+        return [heads.layer(widths[kind]) for kind in kinds]
 
     return build

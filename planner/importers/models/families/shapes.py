@@ -29,7 +29,7 @@ def gemma(rule: Rule) -> Callable[[Config], list[Group]]:
         kinds = kinds_of(config, count, rule)
         local, overrides = shape(config), _overrides(config, count)
         everywhere = _global(config, local)
-        width = window(config) if Kind.SLIDING in kinds else None
+        width = window(config, kinds)
         layers = [local.layer(width) if kind is Kind.SLIDING else everywhere.layer() for kind in kinds]
         for layer, override in overrides.items():
             layers[layer] |= override
@@ -59,6 +59,8 @@ def _overrides(config: Config, count: int) -> dict[int, Group]:
         if not (name.isascii() and name.isdigit() and len(name) < 6 and int(name) < count):
             raise refuse(config.place(f"per_layer_config.{name[:40]}"), None, f"is none of {count} layers")
         dim, heads = (inner.maybe(HEAD_DIM), inner.maybe(KV_HEADS)) if inner else (None, None)
+        if inner and inner.unread():
+            raise refuse(inner.unread()[0], None, "is not understood in a single layer")
         found[int(name)] = ({"key_dim": dim, "value_dim": dim} if dim else {}) | ({"kv_heads": heads} if heads else {})
     return found
 
@@ -75,7 +77,7 @@ def mimo_v2(config: Config) -> list[Group]:
     heads, key_dim = config.maybe(SLIDING_HEADS), config.maybe(SLIDING_DIM)
     value_dim = config.maybe(SLIDING_VALUE)
     local = Shape(heads or whole.kv_heads, key_dim or whole.key_dim, value_dim or whole.value_dim)
-    width = window(config)
+    width = window(config, kinds)
     return [local.layer(width) if kind is Kind.SLIDING else whole.layer() for kind in kinds]
 
 
@@ -92,7 +94,7 @@ def step(config: Config) -> list[Group]:
     local = Shape(
         (other and other.maybe(KV_HEADS)) or whole.kv_heads, (other and other.maybe(HEAD_DIM)) or whole.key_dim, 0
     )
-    width = window(config) if Kind.SLIDING in kinds else None
+    width = window(config, kinds)
     windowed_layer = Shape(local.kv_heads, local.key_dim, local.key_dim).layer(width)
     return [windowed_layer if kind is Kind.SLIDING else whole.layer() for kind in kinds]
 
