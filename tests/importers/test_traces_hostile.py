@@ -296,6 +296,7 @@ def big(tmp_path, rows, name):
 
 def test_memory_does_not_grow_with_the_number_of_requests(tmp_path, monkeypatch):
     monkeypatch.setattr(timeline, "GATHERED", 10_000)
+    monkeypatch.setattr(reading, "BLOCK", 2**17)
 
     def peak(path):
         tracemalloc.start()
