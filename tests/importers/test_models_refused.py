@@ -203,6 +203,11 @@ def test_wrong_figures_are_refused_by_name(tmp_path, changes, words):
             config("glm_moe_dsa", index_head_dim=128, indexer_types=["full"] * 3 + ["none"], **MLA),
             ["indexer_types.3: 'none'"],
         ),
+        (config("minimax_m1", attn_type_list=[0] * 4, hidden_size=4), ["hidden_size: 4", "multiple of 8 heads"]),
+        (
+            config("bamba", attn_layer_indices=[1], mamba_d_head="auto", mamba_n_heads=3, mamba_expand=2),
+            ["mamba_n_heads"],
+        ),
         (config("lfm2", conv_L_cache=3, full_attn_idxs=[4]), ["full_attn_idxs.0: 4"]),
         (
             config("mamba2", num_heads=3, head_dim=16, state_size=4, n_groups=1, conv_kernel=4, expand=2),

@@ -7,6 +7,7 @@ from itertools import chain
 from typing import Any
 
 from planner.documents.errors import refuse
+from planner.entries import check
 from planner.entries.model import Model
 from planner.importers.models.config import Config
 from planner.importers.models.groups import Group, together
@@ -101,7 +102,8 @@ def _in(groups: Sequence[Group], dtype: str) -> list[Group]:
 
 def _state_bytes(groups: Sequence[Group]) -> int:
     """Bytes of states and convolutions of one request."""
-    return int(Model.model_validate({"name": "states", "layers": list(groups)}).cache().state_bytes)
+    model = check("models", {"name": "states", "layers": list(groups)})
+    return int(model.cache().state_bytes) if isinstance(model, Model) else 0
 
 
 def _stated(config: Config) -> str:

@@ -49,15 +49,20 @@ def shape(config: Config, value_key: Key | None = None) -> Shape:
     """
     heads = config.whole(HEADS)
     kv_heads = _kv_heads(config, heads)
-    key_dim = config.maybe(HEAD_DIM)
-    if key_dim is None:
-        hidden = config.whole(HIDDEN, "divided by the query heads")
-        if hidden % heads:
-            raise refuse(
-                config.place(HIDDEN.names[0]), hidden, f"is no multiple of {heads} heads, and no head_dim is given"
-            )
-        key_dim = hidden // heads
+    key_dim = head_size(config, heads)
     return Shape(kv_heads, key_dim, (config.maybe(value_key) if value_key else None) or key_dim)
+
+
+def head_size(config: Config, heads: int) -> int:
+    """What the file says, or the hidden size by heads. Raises DocumentError."""
+    return config.maybe(HEAD_DIM) or divided(config, HIDDEN.names[0], config.whole(HIDDEN, "divided by heads"), heads)
+
+
+def divided(config: Config, name: str, size: int, heads: int) -> int:
+    """The share of each head. Raises DocumentError where there is no whole one."""
+    if size % heads:
+        raise refuse(config.place(name), size, f"is no multiple of {heads} heads, and their size is not given")
+    return size // heads
 
 
 def _kv_heads(config: Config, heads: int) -> int:

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from planner.documents.errors import refuse
 from planner.importers.models.config import Config
-from planner.importers.models.families.attention import shape
+from planner.importers.models.families.attention import head_size, shape
 from planner.importers.models.families.latent import latent_layer
 from planner.importers.models.groups import Group, recurrent
-from planner.importers.models.keys import HEAD_DIM, HEADS, HIDDEN, LAYERS, Key
+from planner.importers.models.keys import HEADS, HIDDEN, LAYERS, Key
 from planner.importers.models.layout import FULL_IS_ONE, Kind, every, fitting, listed
 
 INTERVAL = Key("layers", ("full_attention_interval",), highest=10_000)
@@ -107,7 +107,7 @@ def minimax(config: Config) -> list[Group]:
     if not kinds:
         raise config.missing("attn_type_list", "layer_types")
     heads = config.whole(HEADS)
-    size = config.maybe(HEAD_DIM) or config.whole(HIDDEN) // heads
+    size = head_size(config, heads)
     return hybrid(config, kinds, shape_layer(config), lambda: recurrent("lightning", (heads, size, size)))
 
 
@@ -119,7 +119,7 @@ def bailing(config: Config) -> list[Group]:
     is_latent = config.raw("kv_lora_rank") is not None
     # in files with MLA, head_dim may be the rotary part of the heads; linear layers then have a size of their own
     heads = config.maybe(LINEAR_HEADS) or config.whole(HEADS)
-    size = config.maybe(LINEAR_SIZE) or config.maybe(HEAD_DIM) or config.whole(HIDDEN) // config.whole(HEADS)
+    size = config.maybe(LINEAR_SIZE) or head_size(config, config.whole(HEADS))
     kernel = config.maybe(KERNEL)
     linear = kda(heads, size, kernel) if kernel else recurrent("lightning", (heads, size, size))
     attention = (lambda: latent_layer(config)) if is_latent else shape_layer(config)

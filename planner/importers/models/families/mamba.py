@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from planner.documents.errors import refuse
 from planner.importers.models.config import Config
-from planner.importers.models.families.attention import Shape, shape
+from planner.importers.models.families.attention import Shape, divided, shape
 from planner.importers.models.groups import Group, recurrent
 from planner.importers.models.keys import HEAD_DIM, HEADS, HIDDEN, KV_HEADS, LAYERS, Key
 from planner.importers.models.layout import LETTERS, Kind, lettered, listed
@@ -21,6 +21,7 @@ SSM_SIZE = Key("layers.state_shape", ("mamba_d_head", "mamba_head_dim", "mamba_h
 SSM_GROUPS = Key("layers.conv_channels", ("mamba_n_groups", "n_groups", "mamba_ngroups"))
 PURE_HEADS = Key("layers.state_shape", ("num_heads",))
 D_SSM = Key("layers.conv_channels", ("mamba_d_ssm",))
+OWN_DIM = Key(HEAD_DIM.ours, ("attention_head_dim",))
 PERIOD = Key("layers", ("attn_layer_period",), highest=10_000)
 OFFSET = Key("layers", ("attn_layer_offset",), lowest=0, highest=10_000)
 
@@ -48,10 +49,10 @@ def mamba2_layer(config: Config, inner: int | None = None) -> Group:
     config.maybe(EXPAND)
     heads = config.whole(SSM_HEADS)
     if config.raw("mamba_d_head") == "auto":
-        size = inner // heads
+        size = divided(config, SSM_HEADS.names[0], inner, heads)
         config.took("mamba_d_head", SSM_SIZE.ours, "auto: inner size by heads")
     else:
-        size = config.maybe(SSM_SIZE) or inner // heads
+        size = config.maybe(SSM_SIZE) or divided(config, SSM_HEADS.names[0], inner, heads)
     state, groups = config.whole(STATE), config.whole(SSM_GROUPS)
     return Two(heads, size, state, groups, config.whole(KERNEL), inner).layer()
 
@@ -180,7 +181,7 @@ def zamba2(config: Config) -> list[Group]:
 def _zamba2_attention(config: Config) -> Group:
     """Attention sees the layer's input beside the embeddings: twice the hidden size."""
     heads = config.whole(HEADS)
-    size = config.maybe(Key(HEAD_DIM.ours, ("attention_head_dim",))) or 2 * config.whole(HIDDEN) // heads
+    size = config.maybe(OWN_DIM) or divided(config, HIDDEN.names[0], 2 * config.whole(HIDDEN), heads)
     for name in ("kv_channels", "num_query_groups", "attention_hidden_size"):
         config.raw(name)  # half of it, of the embedding's part alone
     return Shape(config.maybe(KV_HEADS) or heads, size, size).layer()

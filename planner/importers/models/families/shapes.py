@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from planner.documents.errors import refuse
 from planner.importers.models.config import Config
-from planner.importers.models.families.attention import CHUNK, Rule, Shape, kinds_of, shape, window
+from planner.importers.models.families.attention import CHUNK, Rule, Shape, head_size, kinds_of, shape, window
 from planner.importers.models.groups import Group, attention
-from planner.importers.models.keys import HEAD_DIM, HEADS, HIDDEN, KV_HEADS, LAYERS, VALUE_DIM, Key
+from planner.importers.models.keys import HEAD_DIM, HEADS, KV_HEADS, LAYERS, VALUE_DIM, Key
 from planner.importers.models.layout import SLIDING_IS_ONE, Kind, fitting, listed
 
 SHARED = Key("layers", ("num_kv_shared_layers",), lowest=0, highest=10_000)
@@ -106,7 +106,7 @@ def nas(config: Config) -> list[Group]:
         raise config.missing("block_configs")
     count = config.whole(LAYERS)
     heads = config.whole(HEADS)
-    dim = config.maybe(HEAD_DIM) or config.whole(HIDDEN) // heads
+    dim = head_size(config, heads)
     layers = []
     for at, block in enumerate(fitting(config, "block_configs", blocks, count)):
         place = f"block_configs.{at}"
