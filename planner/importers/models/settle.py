@@ -90,7 +90,7 @@ def _state_dtype(config: Config, root: Config, groups: list[Group]) -> list[Grou
     said = f"the file says {stated}" if stated else "the file does not say"
     text = (
         f"dtype of the recurrent state: {said}; SGLang keeps float32 ({sizes['float32']:,} bytes a request), "
-        f"vLLM the model's own, {own} ({sizes[own]:,}), unless the file says otherwise; bf16 would be {sizes['bf16']:,}"
+        f"vLLM the model's own, {own} ({sizes[own]:,}), unless the file says otherwise"
     )
     return _in(groups, log.choose("state_dtype", stated or "float32", text, STATE_DTYPES))
 
