@@ -369,7 +369,7 @@ def test_ring_2_5_has_mla_at_the_end_of_every_group_of_eight(tmp_path):
     }
 
 
-def test_layers_that_fill_no_group_are_a_choice_because_engines_differ(tmp_path):
+def test_layers_that_fill_no_group_are_a_choice_because_programs_differ(tmp_path):
     table = config("bailing_moe_linear", num_hidden_layers=5, layer_group_size=2, head_dim=64)
     assert layers(groups(tmp_path, table)) == [("attention", 2, None), ("lightning", 3, None)]
     assert layers(groups(tmp_path, table, last_layers="full")) == [("attention", 3, None), ("lightning", 2, None)]

@@ -134,7 +134,7 @@ def _grouped(config: Config, count: int) -> list[Kind]:
     kinds = every(config, count, GROUP_SIZE, Kind.LINEAR)
     rest = count % config.whole(GROUP_SIZE)
     if rest:
-        text = f"the last {rest} layers fill no group: linear in SGLang, full attention in vLLM"
+        text = f"the last {rest} layers fill no group: linear in transformers and vLLM, full attention in other ports"
         if config.log.choose("last_layers", "linear", text, ("linear", "full")) == "full":
             kinds[-rest:] = [Kind.FULL] * rest
     return kinds
