@@ -110,9 +110,7 @@ def notes(scenario: Scenario, at: Throughput) -> list[str]:
         for name in at.extrapolated
     ]
     if scenario.parsed.traffic.prefix.reuse != "none":
-        said.append(
-            "Lengths are incremental: t and the means count what the prefix cache leaves of the prompts."
-        )
+        said.append("Lengths are incremental: t and the means count what the prefix cache leaves of the prompts.")
     slo, step = scenario.parsed.slo.tokens_per_s, scenario.parsed.decode.step_s
     if slo and step * slo > 1 + 1e-9:
         said.append(f"Decode gives {1 / step:.4g} tokens/s, below the {slo:.4g} tokens/s promised.")

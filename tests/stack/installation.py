@@ -140,12 +140,12 @@ class Installation:
     def address(self):
         return f"http://127.0.0.1:{self.port}"
 
-    def request(self, method, path, body=None, login=None):
+    def request(self, method, path, body=None, login=None, content_type="application/json"):
         """Logs in for changes only: checking a password takes the server a third of a second, on purpose."""
-        headers = {"Content-Type": "application/json", "Accept": "*/*"}
+        headers = {"Content-Type": content_type, "Accept": "*/*"}
         if method == "POST" if login is None else login:
             headers["Authorization"] = "Basic " + base64.b64encode(f"admin:{PASSWORD}".encode()).decode()
-        data = None if body is None else json.dumps(body).encode()
+        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
         request = urllib.request.Request(self.address + path, data, headers, method=method)  # noqa: S310 - ours
         try:
             with urllib.request.urlopen(request, timeout=20) as response:  # noqa: S310
@@ -164,6 +164,16 @@ class Installation:
         answer = self.request("POST", "/api/v1/jobs/", INPUT | changes)
         assert answer.status == 201, answer
         return answer.document["id"]
+
+    def bring(self, kind, name, content):
+        """The import of a file that is handed in as a form does it."""
+        part = b'--edge\r\nContent-Disposition: form-data; name="%s"%s\r\n\r\n%s\r\n'
+        body = part % (b"kind", b"", kind.encode()) + part % (b"file", b'; filename="%s"' % name.encode(), content)
+        answer = self.request(
+            "POST", "/api/v1/imports/", body + b"--edge--\r\n", content_type="multipart/form-data; boundary=edge"
+        )
+        assert answer.status == 201, answer
+        return answer.document
 
     def job(self, job_id):
         return self.request("GET", f"/api/v1/jobs/{job_id}/").document

@@ -9,6 +9,7 @@ import time
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from planner.catalog.traces.generate import conversations
 from tests.stack.installation import HEARTBEAT_TIMEOUT_S, is_gone, until
 from tests.stack.work import FAILING, LONG
 
@@ -39,6 +40,18 @@ def test_a_job_runs_to_its_result(running):
 def test_a_failure_says_why(running):
     job = running.when_ended(running.submit(set={"routing.threshold_tokens": FAILING}))
     assert (job["state"], job["error"]) == ("failed", "no threshold of one token, please")
+
+
+def test_a_trace_is_imported_by_a_worker_and_then_in_the_catalogue(running):
+    brought = running.bring("trace", "hour.jsonl", conversations().encode())
+    assert brought["errors"] == []
+    started = running.request("POST", f"/api/v1/imports/{brought['id']}/", {"name": "hour"})
+    assert started.status == 202
+    job = running.when_ended(started.document["id"])
+    assert (job["state"], job["result"]["entry"]) == ("succeeded", {"kind": "traffic", "name": "hour"})
+    entry = running.request("GET", "/api/v1/traffic/hour/").document
+    assert entry["document"]["trace"] == job["result"]["trace"]
+    assert entry["facts"]["mean_input_tokens"] == pytest.approx(job["result"]["facts"]["input_tokens"]["mean"])
 
 
 def test_a_viewer_sees_progress_that_only_grows(running):
