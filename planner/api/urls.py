@@ -4,7 +4,9 @@ from django.urls import URLPattern, URLResolver, path, re_path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 from rest_framework.routers import SimpleRouter
 
+from planner.api.bandwidth import BandwidthView
 from planner.api.catalogue import VIEW_SETS
+from planner.api.charts import CHARTS, FitsView
 from planner.api.evaluate import EvaluateView, WhatIfView
 from planner.api.imports import ImportsView, ImportView
 from planner.api.jobs import JobViewSet
@@ -18,8 +20,11 @@ for kind, view_set in VIEW_SETS.items():
 urlpatterns: list[URLPattern | URLResolver] = [
     path("evaluate/", EvaluateView.as_view(), name="evaluate"),
     path("whatif/", WhatIfView.as_view(), name="whatif"),
+    path("bandwidth/", BandwidthView.as_view(), name="bandwidth"),
     path("imports/", ImportsView.as_view(), name="imports"),
     path("imports/<uuid:upload_id>/", ImportView.as_view(), name="import"),
+    *(path(f"{kind}/<slug:name>/charts/", view.as_view(), name=f"{kind}-charts") for kind, view in CHARTS.items()),
+    path("traffic/<slug:name>/fits/", FitsView.as_view(), name="traffic-fits"),
     path("schema/", SpectacularAPIView.as_view(), name="schema"),
     path("docs/", SpectacularSwaggerSplitView.as_view(url_name="schema"), name="api-docs"),
     *router.urls,
