@@ -3,21 +3,42 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
-from planner import catalog, recorded, store
+from planner import catalog, facts, recorded, scenario, store
 from planner.catalog.traces import HERE
-from planner.importers.traces.collect import Order, collect
+from planner.documents.order import ordered
+from planner.entries import check
+from planner.importers.traces.collect import Collected, Order, collect
 from planner.models import Entry, Revision
+from planner.scenario.schema import Document
 
 TRACES = {
     "synthetic-conversations": ("conversations.jsonl", "Synthetic conversations that share and grow prefixes"),
     "synthetic-completions": ("completions.csv", "Synthetic independent completions"),
 }
 """Entries of the shipped traces: file and title."""
+Change = Revision.Change
+
+
+@dataclass(frozen=True, slots=True)
+class Shipped:
+    """An entry as it would be stored."""
+
+    kind: str
+    document: dict[str, Any]
+    facts: dict[str, Any]
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """By which it is found."""
+        return self.kind, self.document["name"]
 
 
 def seed() -> int:
@@ -25,37 +46,77 @@ def seed() -> int:
 
     An entry that was deleted comes back at the next start: to be rid of it for good, archive it.
     """
-    with transaction.atomic():
-        touched = sum(_seed_trace(name, *about) for name, about in TRACES.items())
-        return touched + sum(_seed(kind, entry) for kind in store.ALL_KINDS for entry in catalog.documents(kind))
+    try:
+        with transaction.atomic():
+            there = set(Entry.objects.values_list("kind", "name"))
+            new = [each for each in (*_entries(), *_traffic(there)) if each.place not in there]
+            _add(new)
+            return len(new) + _bring_up_to_date()
+    except IntegrityError:  # another process that has started at the same time does the same
+        return 0
 
 
-def _seed(kind: str, document: dict[str, Any]) -> bool:
-    there = store.named(kind, document["name"])
-    if there is None:
-        store.create(kind, document, origin=Entry.Origin.SHIPPED)
-        return True
-    if there.origin != Entry.Origin.SHIPPED or there.revisions.filter(change=Revision.Change.EDITED).exists():
-        return False
-    if store.checked(kind, document) == there.document:
-        return False
-    store.update(there, document, revision=there.revision, change=Revision.Change.IMPORTED)
-    return True
+def _add(new: list[Shipped]) -> None:
+    rows = [
+        Entry(
+            kind=each.kind,
+            name=each.document["name"],
+            title=each.document.get("title", ""),
+            document=each.document,
+            facts=each.facts,
+            origin=Entry.Origin.SHIPPED,
+        )
+        for each in new
+    ]
+    stored = Entry.objects.bulk_create(rows)
+    Revision.objects.bulk_create(
+        Revision(entry=row, number=1, change=Change.CREATED, document=row.document) for row in stored
+    )
 
 
-def _seed_trace(name: str, file: str, title: str) -> bool:
-    """Once: a trace does not change, and is read in a moment."""
-    if store.named("traffic", name):
-        return False
-    with tempfile.TemporaryDirectory() as directory:
-        spool = Path(directory)
-        collected = collect(Order(HERE / file, {}, spool), _quietly)
-        trace = recorded.keep(spool, collected)
+def _bring_up_to_date() -> int:
+    """What an earlier version has stored, where nobody has edited it since."""
+    now = {each.place: each for each in _entries()}
+    untouched = Entry.objects.filter(origin=Entry.Origin.SHIPPED).exclude(revisions__change=Change.EDITED)
+    changed = [entry for entry in untouched if (entry.kind, entry.name) in now]
+    changed = [entry for entry in changed if entry.document != now[entry.kind, entry.name].document]
+    for entry in changed:
+        store.update(entry, now[entry.kind, entry.name].document, revision=entry.revision, change=Change.IMPORTED)
+    return len(changed)
+
+
+@cache
+def _entries() -> tuple[Shipped, ...]:
+    """Everything that is shipped, checked: once in the life of a process."""
+    return tuple(_checked(kind, document) for kind in store.ALL_KINDS for document in catalog.documents(kind))
+
+
+def _checked(kind: str, document: dict[str, Any]) -> Shipped:
+    if kind == store.SCENARIOS:
+        found = scenario.parse(document)
+        return Shipped(kind, ordered(found.document(), Document), {})
+    return Shipped(kind, ordered(document, type(check(kind, document))), facts.of(kind, document))
+
+
+# --- traces ------------------------------------------------------------------------------------------------------
+
+
+def _traffic(there: set[tuple[str, str]]) -> Iterator[Shipped]:
+    """Entries of the shipped traces that are not there yet, their requests stored."""
+    for name, (file, title) in TRACES.items():
+        if ("traffic", name) not in there:
+            with tempfile.TemporaryDirectory() as directory:
+                spool = Path(directory)
+                collected = collect(Order(HERE / file, {}, spool), _quietly)
+                recorded.keep(spool, collected)
+            yield _checked("traffic", _document(name, file, title, collected))
+
+
+def _document(name: str, file: str, title: str, collected: Collected) -> dict[str, Any]:
     origin = {"kind": "estimated", "source": f"Drawn by planner.catalog.traces.generate, {file}; recorded nowhere"}
-    document = {**collected.imported.document, "name": name, "title": title, "trace": trace.digest}
-    provenance = dict.fromkeys(document["provenance"], origin)
-    store.create("traffic", {**document, "provenance": provenance}, origin=Entry.Origin.SHIPPED)
-    return True
+    found = collected.imported.document
+    about = {"name": name, "title": title, "trace": collected.digest}
+    return {**found, **about, "provenance": dict.fromkeys(found["provenance"], origin)}
 
 
 def _quietly(done: int, total: int, message: str) -> None: ...
