@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Iterable
+from typing import Any
 
-from planner.importers.traces.collect import Collected, place
 from planner.models import Trace, TraceChunk
 
+type Chunks = Iterable[tuple[int, bytes]]
+"""Requests in a chunk, and the chunk as `planner.engine.traces.encode` writes it."""
 
-def keep(spool: Path, collected: Collected) -> Trace:
-    """Stores the chunks that a spool holds, unless the same requests are stored already. Call it in a transaction."""
-    trace, is_new = Trace.objects.get_or_create(
-        digest=collected.digest,
-        defaults={"rows": sum(collected.rows), "statistics": collected.imported.facts},
-    )
+
+def keep(digest: str, rows: int, statistics: dict[str, Any], chunks: Chunks) -> None:
+    """Stores the chunks, unless the same requests are stored already. Call it in a transaction."""
+    trace, is_new = Trace.objects.get_or_create(digest=digest, defaults={"rows": rows, "statistics": statistics})
     if is_new:
-        for index, rows in enumerate(collected.rows):
-            TraceChunk.objects.create(trace=trace, index=index, rows=rows, data=place(spool, index).read_bytes())
-    return trace
+        for index, (count, data) in enumerate(chunks):
+            TraceChunk.objects.create(trace=trace, index=index, rows=count, data=data)

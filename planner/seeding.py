@@ -105,11 +105,17 @@ def _traffic(there: set[tuple[str, str]]) -> Iterator[Shipped]:
     """Entries of the shipped traces that are not there yet, their requests stored."""
     for name, (file, title) in TRACES.items():
         if ("traffic", name) not in there:
-            with tempfile.TemporaryDirectory() as directory:
-                spool = Path(directory)
-                collected = collect(Order(HERE / file, {}, spool), _quietly)
-                recorded.keep(spool, collected)
+            collected, chunks = _recorded(file)
+            recorded.keep(collected.digest, sum(collected.rows), collected.imported.facts, chunks)
             yield _checked("traffic", _document(name, file, title, collected))
+
+
+@cache
+def _recorded(file: str) -> tuple[Collected, tuple[tuple[int, bytes], ...]]:
+    """A shipped trace, read once in the life of a process."""
+    with tempfile.TemporaryDirectory() as directory:
+        collected = collect(Order(HERE / file, {}, Path(directory)), _quietly)
+        return collected, tuple(collected.chunks())
 
 
 def _document(name: str, file: str, title: str, collected: Collected) -> dict[str, Any]:

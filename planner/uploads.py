@@ -193,7 +193,7 @@ def store_trace(document: Mapping[str, Any], order: Order, collected: Collected)
     upload = Upload.objects.get(pk=document["upload"])
     imported = _named(collected.imported, upload, document["choices"])
     with transaction.atomic():
-        recorded.keep(order.spool, collected)
+        recorded.keep(collected.digest, sum(collected.rows), imported.facts, collected.chunks())
         entry = store.create(
             imported.kind,
             {**imported.document, "trace": collected.digest},

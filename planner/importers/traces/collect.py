@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,11 +26,17 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """A trace that has been read; its chunks are files of the spool, in the order of `rows`."""
+    """A trace that has been read; its chunks are files of the spool."""
 
     imported: Imported
     digest: str
     rows: tuple[int, ...]
+    spool: Path
+
+    def chunks(self) -> Iterator[tuple[int, bytes]]:
+        """Requests in each chunk, and the chunk; read from the spool one at a time."""
+        for index, rows in enumerate(self.rows):
+            yield rows, place(self.spool, index).read_bytes()
 
 
 class Spool:
@@ -67,4 +73,4 @@ def collect(order: Order, report: Report) -> Collected:
         report(done_bytes // KILOBYTE, max(total_bytes // KILOBYTE, 1), message)
 
     imported = read(order.path, order.choices, told, spool.add)
-    return Collected(imported, spool.digest, tuple(spool.rows))
+    return Collected(imported, spool.digest, tuple(spool.rows), order.spool)
