@@ -4,6 +4,7 @@ from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.views.generic import RedirectView
 
+from frontend.pages.bandwidth_wall import bandwidth_wall
 from frontend.pages.case_study import case_study
 from frontend.pages.downloads import result_csv, result_json
 from frontend.pages.imports import import_file, import_preview
@@ -14,6 +15,7 @@ from frontend.pages.scenarios import archive_scenario, new_scenario, scenario, s
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", RedirectView.as_view(pattern_name="case-study"), name="home"),
     path("case-study/", case_study, name="case-study"),
+    path("bandwidth-wall/", bandwidth_wall, name="bandwidth-wall"),
     path("jobs/", jobs, name="jobs-page"),
     path("jobs/<uuid:job_id>/", job, name="job-page"),
     path("jobs/<uuid:job_id>/result.json", result_json, name="job-result-json"),

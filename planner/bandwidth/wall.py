@@ -1,4 +1,4 @@
-"""The bandwidth wall: Φ_kv of an instance, egress of fleets, and the links that carry it, for any models and lengths."""
+"""The bandwidth wall: Φ_kv of an instance, egress of fleets, and the links that carry it, at any lengths."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 // SI units become what a reader expects here and nowhere else in the scripts. A missing value is a dash.
 const NONE = "–";
 
-const written = (digits, scale = 1) => {
+export const written = (digits, scale = 1) => {
   const format = new Intl.NumberFormat("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
   return (value) => (value == null ? NONE : format.format(value * scale));
 };

@@ -1,14 +1,8 @@
 // The panel of numbers: writes a result into the places that the template has laid out.
 import { boundBy, gbps, percent, rate, ratio, seconds, tokens } from "./format.js";
+import { mark } from "./mark.js";
 
-function mark(kind) {
-  const element = document.createElement("abbr");
-  element.className = `prov prov-${kind}`;
-  element.title = `${kind}: the weakest kind of figure that this number rests on`;
-  element.dataset.kind = kind;
-  element.textContent = kind[0];
-  return element;
-}
+const WEAKEST = "the weakest kind of figure that this number rests on";
 
 // "stages.link" or "lambda_max_rps"; nothing for a stage that no request passes.
 const evidence = (known, path) => path.split(".").reduce((part, key) => part?.[key], known) ?? null;
@@ -31,7 +25,7 @@ export function showNumbers(panel, result, baseline) {
   out("notes", result.notes.join(" "));
   for (const place of panel.querySelectorAll("[data-mark]")) {
     const kind = evidence(result.evidence, place.dataset.mark);
-    place.replaceChildren(...(kind ? [mark(kind)] : []));
+    place.replaceChildren(...(kind ? [mark(kind, WEAKEST)] : []));
   }
   for (const row of panel.querySelectorAll("[data-stage]")) showStage(row, result);
 }

@@ -1,4 +1,5 @@
 // One configuration for every chart, and its life: draw, redraw in another theme, save, and the table behind it.
+import { mark } from "../mark.js";
 import { moveDots } from "./dots.js";
 import { fill, toCsv } from "./table.js";
 import { palette } from "./style.js";
@@ -45,7 +46,8 @@ function save(text, name) {
   URL.revokeObjectURL(link.href);
 }
 
-// A chart is {figure(data, colours, width) -> {data, layout}, table(data), caption(data), empty?(data)}.
+// A chart is {figure(data, colours, width) -> {data, layout}, table(data), caption(data), empty?(data),
+// origins?(data) -> [{kind, source}], whose marks follow the caption}.
 class Chart {
   constructor(element, chart) {
     this.element = element;
@@ -70,9 +72,17 @@ class Chart {
   show(data) {
     this.data = data;
     this.stale = true;
-    this.element.querySelector("[data-caption]").textContent = this.reason ? "" : this.chart.caption(data);
+    this.fillCaption();
     this.fillTable();
     return this.inView ? this.draw() : undefined;
+  }
+
+  fillCaption() {
+    const caption = this.element.querySelector("[data-caption]");
+    caption.textContent = this.reason ? "" : this.chart.caption(this.data);
+    const origins = this.reason ? [] : this.chart.origins?.(this.data) ?? [];
+    const told = new Map(origins.map(({ kind, source }) => [`${kind}: ${source}`, mark(kind, source)]));
+    caption.append(...told.values());
   }
 
   get reason() {
@@ -88,6 +98,7 @@ class Chart {
     empty.textContent = reason ?? "";
     this.plot.hidden = Boolean(reason);
     if (reason) return undefined;
+    this.width ||= this.plot.clientWidth; // it had none while there was nothing to draw
     const colours = palette();
     const figure = this.chart.figure(this.data, colours, this.width);
     return this.put(figure.data, layout(colours, figure.layout));

@@ -1,5 +1,5 @@
 // Colours from the page's tokens, and one look for every stage and kind of point.
-const NAMES = ["ink", "ink-2", "rule", "grid", "surface", "map-low", "map-high", "map-ink", "stage-prfaas", "stage-link", "stage-pd-p", "stage-pd-d"];
+const NAMES = ["ink", "ink-2", "rule", "grid", "surface", "accent", "warn", "map-low", "map-high", "map-ink", "stage-prfaas", "stage-link", "stage-pd-p", "stage-pd-d"];
 
 // A token may be light-dark(...): only an element that uses it says which colour that is now.
 let known = null;
@@ -55,3 +55,30 @@ export function ceiling(value) {
   const step = 10 ** Math.floor(Math.log10(value)) / 4;
   return step * Math.ceil(value / step);
 }
+
+// Curves that are no stage: told apart by dash and by the symbol of their points before colour.
+const SERIES = [
+  { colour: "ink", dash: "solid", symbol: "circle" }, { colour: "accent", dash: "9px,3px", symbol: "diamond" },
+  { colour: "warn", dash: "2px,3px", symbol: "square" }, { colour: "ink-2", dash: "8px,3px,2px,3px", symbol: "triangle-up" },
+  { colour: "accent", dash: "4px,2px", symbol: "triangle-down" }, { colour: "ink", dash: "14px,4px", symbol: "cross" },
+  { colour: "warn", dash: "8px,3px,2px,3px", symbol: "x" }, { colour: "ink-2", dash: "2px,3px", symbol: "star" },
+  { colour: "accent", dash: "solid", symbol: "hexagon" }, { colour: "ink", dash: "2px,5px", symbol: "pentagon" },
+];
+
+export function series(colours, at) {
+  const { colour, dash, symbol } = SERIES[at % SERIES.length];
+  return { line: { color: colours[colour], dash, width: 2 }, marker: { symbol: `${symbol}-open`, size: 9, color: colours[colour], line: { width: 1.75 } } };
+}
+
+export const curve = (name, x, y, line, hover, more = {}) => ({
+  type: "scatter", mode: "lines", name, x, y, line, hovertemplate: `${name}<br>${hover}<extra></extra>`, ...more,
+});
+
+export const rings = (name, x, y, marker, hover, more = {}) => ({
+  type: "scatter", mode: "markers", name, x, y, marker, hovertemplate: `${name}<br>${hover}<extra></extra>`, ...more,
+});
+
+// A limit is a dashed line across the picture, named in the legend.
+export const limit = (colours, name, from, to, y) => ({
+  type: "scatter", mode: "lines", name, x: [from, to], y: [y, y], line: { color: colours.ink, width: 1.5, dash: "dash" }, showlegend: true, hoverinfo: "skip",
+});
