@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from django.urls import NoReverseMatch, reverse
@@ -20,6 +21,10 @@ APART = ("name", "title", "notes", "provenance")
 type Document = Mapping[str, Any]
 
 
+MOST_DIGITS, SHOWN_DIGITS = 9, 6
+"""A number of more significant digits is shown with fewer."""
+
+
 @dataclass(frozen=True, slots=True)
 class Field:
     """One field, written."""
@@ -31,6 +36,8 @@ class Field:
     origin: Origin | None = None
     address: str = ""
     is_number: bool = False
+    exact: str = ""
+    """Of a number: every digit of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +92,9 @@ def _field(document: Document, path: str, value: Any) -> Field:
     if isinstance(value, bool):
         return Field(path, label, "yes" if value else "no")
     if isinstance(value, int | float):
-        text = _grouped(written(value, unit))
-        return Field(path, label, text, unit.text, origin_of(document, path), is_number=True)
+        exact = written(value, unit)
+        text = _grouped(_readable(exact))
+        return Field(path, label, text, unit.text, origin_of(document, path), is_number=True, exact=exact)
     if isinstance(value, list):
         return Field(path, label, summary(value, unit), unit.text, origin_of(document, path))
     return Field(path, label, value.replace("_", " ") if path.count(".") or path == "kind" else str(value))
@@ -101,6 +109,12 @@ def summary(value: list[Any], unit: Unit = PLAIN) -> str:
             _grouped(written(item, unit)) if isinstance(item, int | float) else str(item) for item in value
         )
     return f"{len(value):,} entries" if isinstance(value[0], Mapping) else f"{len(value):,} values"
+
+
+def _readable(exact: str) -> str:
+    """At most eight significant digits: the rest is in the document, and in the title."""
+    number = Decimal(exact)
+    return exact if len(number.as_tuple().digits) <= MOST_DIGITS else f"{number:.{SHOWN_DIGITS}g}"
 
 
 def _grouped(text: str) -> str:
