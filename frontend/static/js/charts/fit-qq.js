@@ -12,8 +12,10 @@ export const fitQq = {
   },
 
   caption({ fit }) {
-    const verdict = fit.warning ? "Keep empirical" : "May stand for the record";
-    return `${familyName(fit)}: KS distance ${percent(fit.ks_distance)} %. ${verdict}${fit.warning ? `: ${fit.warning}.` : `: at no length do the shares of requests differ by more than ${percent(fit.large_ks)} %.`}`;
+    const verdict = fit.warning
+      ? `more than ${percent(fit.large_ks)} %: keep empirical`
+      : `at most ${percent(fit.large_ks)} %: it may stand for the record`;
+    return `${familyName(fit)}: the shares of requests up to some length differ by ${percent(fit.ks_distance)} % (KS distance), ${verdict}.`;
   },
 
   origins: ({ lengths }) => [lengths[0].provenance],
