@@ -61,7 +61,7 @@ function showErrors(page) {
   for (const place of form.querySelectorAll("[data-error]")) {
     const field = place.dataset.error;
     place.textContent = page.querySelector(`[data-wall-form] [data-error="${field}"]`).textContent;
-    form.querySelector(`input[type="text"][name="${field}"]`)?.toggleAttribute("aria-invalid", Boolean(place.textContent));
+    form.querySelector(`input[type="text"][name="${field}"]`)?.setAttribute("aria-invalid", String(Boolean(place.textContent)));
   }
 }
 
