@@ -14,7 +14,7 @@ from planner.bandwidth.asked import Asked
 from planner.bandwidth.reduction import reduction
 from planner.charts.links import busiest_share
 from planner.charts.origins import origin, s_kv_origin, weakest
-from planner.documents.errors import DocumentError, FieldError
+from planner.documents.errors import DocumentError, FieldError, refuse
 from planner.engine.throughput import BITS_PER_BYTE, egress_demand
 from planner.entries.link import Link
 from planner.entries.model import Model
@@ -124,7 +124,7 @@ def _row(document: dict[str, Any], given: Asked, links: Sequence[Document]) -> d
     published = _published(document)
     cells = []
     for tokens, size, seconds in zip(given.lengths, sizes.tolist(), times.tolist(), strict=True):
-        rate = BITS_PER_BYTE * size / seconds
+        rate = _rate(size, seconds, tokens, profile.name)
         cells.append(
             {
                 "length_tokens": tokens,
@@ -146,6 +146,14 @@ def _row(document: dict[str, Any], given: Asked, links: Sequence[Document]) -> d
         "cells": cells,
         "provenance": weakest([s_kv_origin(entry), origin(document, "prefill")]),
     }
+
+
+def _rate(size: float, seconds: float, tokens: float, profile: str) -> float:
+    """Φ_kv in bit/s (eq. 1). Raises DocumentError where curves were prolonged until it has no number."""
+    rate = BITS_PER_BYTE * size / seconds if seconds else math.inf
+    if not 0 < rate < math.inf:
+        raise refuse("length", tokens, f"is too far outside the measured lengths of {profile} to say anything")
+    return rate
 
 
 def _fleet(gpus: int, profile: Profile, rate: float, headroom: float, links: Sequence[Document]) -> dict[str, Any]:

@@ -132,6 +132,19 @@ def test_models_of_another_kind_have_no_such_factors():
     assert bandwidth.reduction(catalog.entry("models", "mimo-v2-flash"), dense) is None
 
 
+@seeded
+def test_curves_prolonged_beyond_all_numbers_are_refused():
+    steep = {"tokens": [1, 2], "bytes": [1e12, 1e18], "interpolation": "log_log"}
+    store.create("models", {"name": "steep", "measured": steep})
+    times = {"tokens": [1, 2], "seconds": [1e-10, 1e-16], "interpolation": "log_log"}
+    store.create(
+        "profiles", {"name": "fast", "model": "steep", "hardware": "h200", "gpus_per_instance": 8, "prefill": times}
+    )
+    with pytest.raises(DocumentError) as refused:
+        bandwidth.wall(Asked(profiles=("fast",), lengths=(1e9,)))
+    assert refused.value.errors[0].field == "length"
+
+
 @pytest.mark.django_db
 def test_an_empty_catalogue_has_an_empty_wall():
     wall = bandwidth.wall(Asked())
