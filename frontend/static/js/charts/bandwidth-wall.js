@@ -50,7 +50,7 @@ export const wallChart = {
     const every = wall.rows.flatMap((row) => row.cells.map((cell) => [row, cell]));
     const by = (sign) => every.reduce((a, b) => (sign * demand(a[1], view).egress_bps >= sign * demand(b[1], view).egress_bps ? a : b));
     const told = ([row, cell]) => `${bare(row.title)} at ${short(cell.length_tokens)}, ${bitRate(demand(cell, view).egress_bps)}`;
-    const printed = view ? "" : " A ring stands before the published value.";
+    const printed = view ? "" : " Where there is room, a ring stands before the published value.";
     return `Of ${viewName(view)}, the most is ${told(by(1))}; the least ${told(by(-1))}. An arrow leads to the smallest link that carries it with ${(100 * wall.asked.headroom).toFixed(0)} % to spare.${printed}`;
   },
 

@@ -43,7 +43,7 @@ export const lengthHistogram = {
     const lengths = varied(every);
     const fill = { fill: "tozeroy", fillpattern: { shape: "/", fgcolor: colours["ink-2"], bgcolor: colours.surface, size: 6, solidity: 0.2 } };
     const data = lengths.map((each, at) => outline(colours, each.what, each, at, at ? {} : fill));
-    if (fit) data.push(outline(colours, `input, ${familyName(fit)}`, fit, lengths.length + 1, { line: { color: colours.ink, width: 2.5, dash: "4px,2px" } }));
+    if (fit) data.push(outline(colours, `input, ${familyName(fit)}`, fit, lengths.length + 1, { line: { color: colours.ink, width: 2.5, dash: "4px,2px", shape: "hv" } }));
     const edges = lengths.flatMap((each) => [each.edges_tokens[0], each.edges_tokens.at(-1)]);
     return {
       data,
