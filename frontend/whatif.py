@@ -8,6 +8,12 @@ from planner.scenario import Scenario
 from planner.scenario.build import pd_cluster
 
 
+def _bandwidth(link: dict[str, Any]) -> dict[str, Any]:
+    """What the link was seen to carry, where somebody has seen it: the result uses that and not the nominal figure."""
+    field = "bandwidth_bps" if link.get("achieved_bps") is None else "achieved_bps"
+    return {"path": f"links.{link['name']}.{field}", "value": link[field]}
+
+
 def choices(asked: Scenario, published: dict[str, Any] | None = None) -> dict[str, Any]:
     """Each control's place in the document and what it holds now; `published` is what to hold the result against."""
     document = asked.document()
@@ -29,6 +35,6 @@ def choices(asked: Scenario, published: dict[str, Any] | None = None) -> dict[st
             "value": cluster.prefill_instances,
             "instances": cluster.instances,
         },
-        "bandwidth": {"path": f"links.{link['name']}.bandwidth_bps", "value": link["bandwidth_bps"]} if link else None,
+        "bandwidth": _bandwidth(link) if link else None,
         "published": published,
     }  # fmt: skip

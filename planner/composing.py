@@ -95,6 +95,8 @@ def _cluster(role: str, fleet: Fleet, chosen: Composition, origins: dict[str, An
     entry = _named("profiles", fleet.profile, f"{role}.profile")
     hardware = _named("hardware", entry["hardware"], f"{role}.profile")
     origins[f"clusters.{role}"] = SET_BY_HAND
+    if origin := entry.get("provenance", {}).get("gpus_per_instance"):
+        origins[f"clusters.{role}.gpus_per_instance"] = origin
     cluster = {
         "name": role,
         "role": role,
@@ -104,8 +106,11 @@ def _cluster(role: str, fleet: Fleet, chosen: Composition, origins: dict[str, An
     }
     if role == LOCAL:
         rest = fleet.instances - chosen.prefill_instances
-        if rest < 0:
-            raise refuse("prefill_instances", chosen.prefill_instances, f"must be at most {fleet.instances}")
+        if rest < 1:
+            most = max(fleet.instances - 1, 0)
+            raise refuse("prefill_instances", chosen.prefill_instances, f"must be at most {most}: one has to decode")
+        if chosen.prefill_instances < 1:
+            raise refuse("prefill_instances", chosen.prefill_instances, "must be at least 1: some prompts stay here")
         cluster |= {"prefill_instances": chosen.prefill_instances, "decode_instances": rest}
     return cluster
 

@@ -188,5 +188,5 @@ class Upload(models.Model):
 
     @property
     def path(self) -> Path:
-        """Where its bytes are: in the data directory, which all processes of an installation share."""
-        return Path(settings.DATA_DIR) / "uploads" / str(self.pk)
+        """Where its bytes are, under its own name: importers say where a figure comes from by it."""
+        return Path(settings.DATA_DIR) / "uploads" / str(self.pk) / self.name

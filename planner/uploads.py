@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -16,8 +17,10 @@ from django.utils import timezone
 from planner import exchange, jobs, recorded, store
 from planner.catalog import files
 from planner.documents.errors import DocumentError, FieldError, refuse
+from planner.entries import KINDS, check
 from planner.importers import models, prices, profiles, traces
 from planner.importers.base import Assumption, Choices, Imported, Mapped
+from planner.importers.tables import slug
 from planner.importers.traces.collect import Collected, Order
 from planner.models import Job, Revision, Upload
 
@@ -44,15 +47,21 @@ class Preview:
 def take(kind: str, name: str, chunks: Iterable[bytes], *, by: int | None = None) -> Upload:
     """Keeps a file. Raises DocumentError on one that is empty or larger than an installation takes."""
     forget_old()
-    upload = Upload(kind=kind, name=Path(name).name[:200] or "pasted text", created_by_id=by, size=0)
-    upload.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    upload = Upload(kind=kind, name=_safe(name), created_by_id=by, size=0)
+    upload.path.parent.mkdir(mode=0o700, parents=True)
     try:
         upload.size = _written(upload.path, chunks)
         upload.save()
     except BaseException:
-        upload.path.unlink(missing_ok=True)
+        shutil.rmtree(upload.path.parent)
         raise
     return upload
+
+
+def _safe(name: str) -> str:
+    """A file's name that is one in any directory."""
+    kept = "".join(letter if letter.isalnum() or letter in "._- " else "-" for letter in Path(name).name)
+    return kept.strip(". ")[-100:] or "pasted text"
 
 
 def _written(path: Path, chunks: Iterable[bytes]) -> int:
@@ -70,7 +79,7 @@ def _written(path: Path, chunks: Iterable[bytes]) -> int:
 
 def forget(upload: Upload) -> None:
     """Removes the file and its row."""
-    upload.path.unlink(missing_ok=True)
+    shutil.rmtree(upload.path.parent, ignore_errors=True)
     upload.delete()
 
 
@@ -132,6 +141,7 @@ def read(upload: Upload, choices: Choices) -> list[Imported]:
 
 
 NAMES = ("name", "title")
+ENDINGS = re.compile(r"([._-]config)?(\.(json|jsonl|csv|txt|log|ya?ml|gz|zst))*$", re.IGNORECASE)
 
 
 def _without_names(choices: Choices) -> Choices:
@@ -147,10 +157,9 @@ def _named(imported: Imported, upload: Upload, choices: Choices) -> Imported:
 
 
 def name_of(upload: Upload) -> str:
-    """A name in the catalogue made of the file's."""
-    stem = upload.name.split(".")[0]
-    made = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in stem).strip("-").lower()
-    return made[:100] or "imported"
+    """A name in the catalogue made of the file's, without its endings."""
+    stem = ENDINGS.sub("", upload.name)
+    return slug(stem)[:100] or "imported"
 
 
 def _catalogue(path: Path) -> Iterable[Imported]:
@@ -161,8 +170,28 @@ def _catalogue(path: Path) -> Iterable[Imported]:
     if "clusters" in document:
         yield Imported(store.SCENARIOS, document)
         return
+    if "name" in document and "schema_version" not in document:
+        yield Imported(_only_kind(document), document)
+        return
     for kind, entry in exchange.entries(document):
         yield Imported(kind, entry if isinstance(entry, dict) else {"name": str(entry)})
+
+
+def _only_kind(document: dict[str, Any]) -> str:
+    """The kind of a lone entry: the only one whose schema takes it. Raises DocumentError."""
+    fitting, refusals = [], {}
+    for kind in KINDS:
+        try:
+            check(kind, document)
+            fitting.append(kind)
+        except DocumentError as problem:
+            refusals[kind] = problem
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        told = " or ".join(fitting)
+        raise refuse("schema_version", None, f"is missing: this may be {told}; write schema_version: 1 and KIND: [it]")
+    raise min(refusals.values(), key=lambda problem: len(problem.errors))
 
 
 # --- traces, which are read as jobs ------------------------------------------------------------------------------
@@ -182,7 +211,7 @@ def submit_trace(upload: Upload, choices: Choices, *, by: int | None = None) -> 
 def trace_order(document: Mapping[str, Any]) -> Order:
     """What the child process of such a job is told; its spool is empty, whatever an earlier attempt has left."""
     upload = Upload.objects.get(pk=document["upload"])
-    spool = upload.path.with_suffix(".chunks")
+    spool = upload.path.parent / "chunks of it"
     shutil.rmtree(spool, ignore_errors=True)
     spool.mkdir()
     return Order(upload.path, _without_names(document["choices"]), spool)
@@ -200,7 +229,6 @@ def store_trace(document: Mapping[str, Any], order: Order, collected: Collected)
             by=document["by"],
             change=Revision.Change.IMPORTED,
         )
-    shutil.rmtree(order.spool, ignore_errors=True)
     forget(upload)
     return {
         "entry": {"kind": entry.kind, "name": entry.name},

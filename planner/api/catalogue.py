@@ -66,7 +66,7 @@ CONFLICT = {
     409: OpenApiResponse(ErrorsSerializer, description="Changed by somebody else since, or used by other entries.")
 }
 FILTERS = [
-    OpenApiParameter("search", str, description="Text in name or title."),
+    OpenApiParameter("search", str, description="Words, each of them in name or title."),
     OpenApiParameter("archived", str, enum=["no", "yes", "all"], description="Default: no."),
     OpenApiParameter("origin", str, enum=["shipped", "user"]),
     OpenApiParameter("ordering", str, description="A field, a fact or a dotted path into the document; - turns it."),
@@ -180,8 +180,8 @@ def narrowed(queryset: QuerySet[Entry], asked: Any, filters: tuple[str, ...]) ->
         raise refuse("archived", archived, "must be no, yes or all")
     if (wanted := ARCHIVED[archived]) is not None:
         queryset = queryset.filter(archived=wanted)
-    if search := asked.get("search"):
-        queryset = queryset.filter(Q(name__icontains=search) | Q(title__icontains=search))
+    for word in asked.get("search", "").split():
+        queryset = queryset.filter(Q(name__icontains=word) | Q(title__icontains=word))
     if origin := asked.get("origin"):
         queryset = queryset.filter(origin=origin)
     for field in filters:

@@ -87,8 +87,7 @@ def test_it_works_without_javascript(visit):
     expect(page.locator("table.wall thead")).to_contain_text("64K")
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
 def test_it_fits_the_window_in_both_themes(visit, width, theme):
     page = visit(width, color_scheme=theme).open("/bandwidth-wall/?link=case-study-100g")
     drawn(page)

@@ -113,8 +113,7 @@ def test_a_sample_is_labelled_as_a_sample(visitor):
     expect(shown.locator("[data-caption]")).to_contain_text("one random sample")
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
 def test_charts_fit_the_window_in_both_themes(visit, width, theme):
     visitor = visit(width, color_scheme=theme)
     for entry in ("models/internal-1t-hybrid", "traffic/synthetic-conversations"):

@@ -76,7 +76,7 @@ def test_without_a_remote_cluster_everything_is_prefilled_locally(planner):
     ("field", "value", "said"),
     [
         ("name", "has.dot", "letters, numbers, underscores or hyphens"),
-        ("prefill_instances", 9, "must be at most 8"),
+        ("prefill_instances", 9, "must be at most 7: one has to decode"),
         ("remote_profile", "minimax-m2-5-h200x8", "choose one of internal-1t-hybrid"),
         ("link", "", "is missing: what PrfaaS prefills crosses a link"),
         ("threshold_tokens", "", "is missing: requests longer than it go to PrfaaS"),

@@ -68,7 +68,7 @@ def test_a_file_that_is_empty_or_too_large_is_not_taken(settings, content):
 def test_a_name_from_outside_cannot_choose_where_the_file_goes(settings):
     upload = take("model", json.dumps(GQA), "../../evil.json")
     assert upload.name == "evil.json"
-    assert upload.path.parent == settings.DATA_DIR / "uploads"
+    assert upload.path == settings.DATA_DIR / "uploads" / str(upload.pk) / "evil.json"
 
 
 def test_prices_are_stored_all_or_none():
@@ -156,3 +156,37 @@ def test_of_a_large_trace_only_the_beginning_is_read_for_the_page(settings):
     assert [each.theirs for each in seen.mapping][:2] == ["TIMESTAMP", "ContextTokens"]
     assert "Only the beginning" in seen.notes[0]
     assert import_trace(upload)["facts"]["rows"] == 1500
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [("hardware", "h200"), ("models", "ring-2-5-1t"), ("links", "case-study-100g")]
+)
+def test_an_entrys_own_export_is_read_back_without_a_word_about_its_kind(kind, name):
+    seeding.seed()
+    entry = Entry.objects.get(kind=kind, name=name)
+    document = {**store.written(entry), "name": "copy"}
+    assert [put.entry.kind for put in uploads.keep(take("catalogue", files.as_yaml(document)), {})] == [kind]
+
+
+def test_a_lone_entry_that_could_be_of_two_kinds_is_asked_about():
+    with pytest.raises(DocumentError, match="write schema_version: 1 and KIND"):
+        uploads.keep(take("catalogue", "name: x\n"), {})
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("Qwen--Qwen3.5-397B-A17B_config.json", "qwen-qwen3-5-397b-a17b"),
+        ("qwen3-next.config.json", "qwen3-next"),
+        ("trace.jsonl.gz", "trace"),
+    ],
+)
+def test_a_name_is_made_of_the_files_without_its_endings(file, name):
+    assert uploads.name_of(Upload(name=file)) == name
+
+
+def test_a_source_names_the_file_and_not_where_it_was_kept():
+    upload = take("model", json.dumps(GQA), "tiny.json")
+    document = uploads.read(upload, {})[0].document
+    assert "tiny.json" in json.dumps(document)
+    assert str(upload.pk) not in json.dumps(document)

@@ -16,7 +16,7 @@ from frontend import words as wording
 from frontend.catalogue import columns, kinds
 from frontend.catalogue.columns import COLUMNS, Column
 from frontend.pages.catalogue.found import csv_file
-from planner.api.catalogue import VIEW_SETS, narrowed
+from planner.api.catalogue import AS_OF, VIEW_SETS, narrowed
 from planner.documents.errors import DocumentError
 from planner.models import Entry
 
@@ -118,7 +118,7 @@ def _address(asked: dict[str, str], **changes: str | None) -> str:
 
 def _filters(kind: str, asked: dict[str, str]) -> list[dict[str, Any]]:
     """The fields that the list can be narrowed by, each with the values that there are: one query."""
-    fields = VIEW_SETS[kind].filters
+    fields = [field for field in VIEW_SETS[kind].filters if field != AS_OF]
     if not fields:
         return []
     there = list(Entry.objects.filter(kind=kind).values_list(*(f"document__{field}" for field in fields)))

@@ -7,7 +7,9 @@ import { palette } from "./style.js";
 const CONFIG = {
   responsive: true,
   displaylogo: false,
-  modeBarButtonsToRemove: ["toImage", "select2d", "lasso2d", "autoScale2d"],
+  // Nothing that is shown here leaves the site.
+  showSendToCloud: false,
+  modeBarButtonsToRemove: ["toImage", "sendChartToCloud", "select2d", "lasso2d", "autoScale2d"],
 };
 const SETTLE_AFTER_MS = 200;
 const AT_ONCE = { mode: "immediate", transition: { duration: 0 }, frame: { duration: 0, redraw: false } };
