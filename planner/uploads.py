@@ -178,20 +178,16 @@ def _catalogue(path: Path) -> Iterable[Imported]:
 
 
 def _only_kind(document: dict[str, Any]) -> str:
-    """The kind of a lone entry: the only one whose schema takes it. Raises DocumentError."""
-    fitting, refusals = [], {}
+    """The kind of a lone entry, of which only one schema has the fields. Raises DocumentError where none takes it."""
+    refusals = []
     for kind in KINDS:
         try:
             check(kind, document)
-            fitting.append(kind)
         except DocumentError as problem:
-            refusals[kind] = problem
-    if len(fitting) == 1:
-        return fitting[0]
-    if fitting:
-        told = " or ".join(fitting)
-        raise refuse("schema_version", None, f"is missing: this may be {told}; write schema_version: 1 and KIND: [it]")
-    raise min(refusals.values(), key=lambda problem: len(problem.errors))
+            refusals.append(problem)
+        else:
+            return kind
+    raise min(refusals, key=lambda problem: len(problem.errors))
 
 
 # --- traces, which are read as jobs ------------------------------------------------------------------------------

@@ -5,8 +5,6 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-WIDTHS = [1280, 390]
-
 
 def signed_in(visitor, path):
     visitor.open(f"/login/?next={path}")

@@ -168,9 +168,9 @@ def test_an_entrys_own_export_is_read_back_without_a_word_about_its_kind(kind, n
     assert [put.entry.kind for put in uploads.keep(take("catalogue", files.as_yaml(document)), {})] == [kind]
 
 
-def test_a_lone_entry_that_could_be_of_two_kinds_is_asked_about():
-    with pytest.raises(DocumentError, match="write schema_version: 1 and KIND"):
-        uploads.keep(take("catalogue", "name: x\n"), {})
+def test_a_lone_entry_that_is_none_is_told_what_is_wrong_with_it():
+    with pytest.raises(DocumentError, match="tdp_w"):
+        uploads.keep(take("catalogue", "name: x\nmemory_bytes: 1.0e9\ntdp_w: hot\n"), {})
 
 
 @pytest.mark.parametrize(
