@@ -112,7 +112,9 @@ class Chart {
     const drawn = { frame: JSON.stringify(frame), keys: traces.map((trace) => JSON.stringify(trace)), traces };
     const before = this.drawn;
     this.drawn = drawn;
-    if (before?.frame !== drawn.frame || before.traces.length !== traces.length) {
+    // A map cannot be moved: Plotly animates lines and points only.
+    const isMap = traces.some(({ type }) => type === "heatmap");
+    if (isMap || before?.frame !== drawn.frame || before.traces.length !== traces.length) {
       this.unsettled.clear();
       return Plotly.react(this.plot, traces, frame, CONFIG);
     }
