@@ -4,7 +4,7 @@ PORT ?= 8000
 UV := .tools/bin/uv
 BIN := .venv/bin
 
-.PHONY: setup serve test bench lint lock
+.PHONY: setup serve test test-parts test-product bench lint lock
 
 setup: .venv/.installed
 
@@ -20,8 +20,15 @@ $(UV):
 serve: setup
 	exec $(BIN)/python manage.py serve --port $(PORT)
 
+# Two at a time: the running product waits for browsers and clocks while the rest computes.
 test: setup lint
-	$(BIN)/python -m pytest
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target test-parts test-product
+
+test-parts: setup
+	$(BIN)/python -m pytest --ignore=tests/browser --ignore=tests/stack
+
+test-product: setup
+	$(BIN)/python -m pytest tests/browser tests/stack
 
 bench: setup
 	$(BIN)/python -m tests.benchmarks

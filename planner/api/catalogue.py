@@ -17,6 +17,7 @@ from rest_framework.response import Response
 from planner import store
 from planner.api.evaluate import ErrorsSerializer
 from planner.documents.errors import refuse
+from planner.documents.plain import printable
 from planner.models import Entry, Revision
 
 
@@ -169,12 +170,18 @@ def _revision(request: Request, entry: Entry) -> int:
     return int(given)
 
 
-def narrowed(queryset: QuerySet[Entry], asked: Any, filters: tuple[str, ...]) -> QuerySet[Entry]:
-    """The entries that a query asks for, in its order. Raises DocumentError on what it cannot ask."""
+def _require_known(asked: Any, filters: tuple[str, ...]) -> None:
     allowed = ("search", "archived", "origin", "ordering", "page", "page_size", "format", *filters)
     for field in asked:
         if field not in allowed:
             raise refuse(field, asked[field], f"is not a filter here; allowed: {', '.join(allowed)}")
+        if not printable(asked[field]):
+            raise refuse(field, asked[field], "must be text without control characters and broken Unicode")
+
+
+def narrowed(queryset: QuerySet[Entry], asked: Any, filters: tuple[str, ...]) -> QuerySet[Entry]:
+    """The entries that a query asks for, in its order. Raises DocumentError on what it cannot ask."""
+    _require_known(asked, filters)
     archived = asked.get("archived", "no")
     if archived not in ARCHIVED:
         raise refuse("archived", archived, "must be no, yes or all")
@@ -188,7 +195,8 @@ def narrowed(queryset: QuerySet[Entry], asked: Any, filters: tuple[str, ...]) ->
         if field in asked and field != AS_OF:
             queryset = queryset.filter(**{f"document__{field.replace('.', '__')}": asked[field]})
     if as_of := asked.get(AS_OF):
-        queryset = queryset.filter(document__date__lte=_day(as_of))
+        # From "" on: PostgreSQL takes a null for less than any text.
+        queryset = queryset.filter(document__date__lte=_day(as_of), document__date__gte="")
     return queryset.order_by(*_order(asked.get("ordering", "name")), "name")
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from planner.documents.errors import DocumentError, FieldError
+from planner.documents.plain import printable
 
 type Query = Mapping[str, Sequence[str]]
 
@@ -56,12 +57,12 @@ def asked(query: Query) -> Asked:
         return tuple(dict.fromkeys(values)) or standard
 
     found = Asked(
-        models=read("model", str, ()),
-        profiles=read("profile", str, ()),
+        models=read("model", _name, ()),
+        profiles=read("profile", _name, ()),
         lengths=tuple(sorted(read("length", _length, LENGTHS))),
         gpus=tuple(sorted(read("gpus", _gpus, GPUS))),
         headroom=read("headroom", _headroom, (HEADROOM,))[0],
-        links=read("link", str, ()),
+        links=read("link", _name, ()),
     )
     if mistakes:
         raise DocumentError(mistakes)
@@ -74,6 +75,13 @@ KNOWN = ("model", "profile", "length", "gpus", "headroom", "link")
 def _texts(query: Query, field: str) -> Iterator[str]:
     for value in query.get(field, ()):
         yield from filter(None, re.split(r"[,;\s]+", value))
+
+
+def _name(text: str) -> str:
+    """A name that a database can be asked for. Raises ValueError."""
+    if not printable(text):
+        raise ValueError("must be text without control characters and broken Unicode")
+    return text
 
 
 def _length(text: str) -> float:

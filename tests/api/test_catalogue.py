@@ -139,7 +139,10 @@ def test_what_nobody_states_comes_last_whichever_way():
         assert found == [*sorted(stated, reverse=ordering.startswith("-")), *[None] * (len(found) - len(stated))]
 
 
-@pytest.mark.parametrize("query", ["colour=red", "ordering=secret__name", "archived=maybe", "ordering=password"])
+@pytest.mark.parametrize(
+    "query",
+    ["colour=red", "ordering=secret__name", "archived=maybe", "ordering=password", "search=a%00b", "vendor=%00"],
+)
 def test_a_query_that_cannot_be_asked_is_refused(query):
     answer = Client().get(f"{address('hardware')}?{query}")
     assert answer.status_code == 400
