@@ -177,6 +177,7 @@ def test_the_exact_form_is_mean_work_over_the_requests_themselves(deployment):
 
 @settings(max_examples=40)
 @example(threshold=101391.0, samples=[100.0, 101.0, 102.0, 101391.0])
+@example(threshold=16121.0, samples=[100.0] * 3 + [16345.0] * 5 + [16121.0, 16145.0])
 @given(st.floats(1, 2e5), st.lists(st.floats(100, 2e5), min_size=1, max_size=30))
 def test_ttft_percentiles_are_those_of_the_requests_prefill_times(threshold, samples):
     """On a chip that prefills longer prompts faster than a slow one does shorter ones, order by length misleads."""
