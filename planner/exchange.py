@@ -7,14 +7,21 @@ from typing import Any
 
 from planner import store
 from planner.documents.errors import DocumentError, FieldError, refuse
+from planner.models import Entry
 
 SCHEMA_VERSION = 1
 
 
 def whole(kinds: tuple[str, ...] = store.ALL_KINDS) -> dict[str, Any]:
-    """Every entry that is offered, by kind, in the order of their names."""
-    found = {kind: [store.written(entry) for entry in store.entries(kind).order_by("name")] for kind in kinds}
+    """Every entry that is offered or that an entry names, by kind, in the order of their names."""
+    found = {kind: [store.written(entry) for entry in _exported(kind)] for kind in kinds}
     return {"schema_version": SCHEMA_VERSION, **{kind: entries for kind, entries in found.items() if entries}}
+
+
+def _exported(kind: str) -> list[Entry]:
+    """Without an archived entry that others name, they could not be read back."""
+    every = store.entries(kind, archived=None).order_by("name")
+    return [entry for entry in every if not entry.archived or store.users(entry)]
 
 
 def read_whole(document: Any, *, by: int | None = None) -> list[store.Put]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -179,8 +180,10 @@ def restore(entry: Entry, *, revision: int, by: int | None = None) -> Entry:
     return _changed(entry, revision, Change.RESTORED, by, archived=False)
 
 
-def delete(entry: Entry) -> None:
-    """Removes it with its history. Raises InUse."""
+def delete(entry: Entry, *, revision: int | None = None) -> None:
+    """Removes it with its history. Raises InUse, and Conflict where `revision` is given and is not the last."""
+    if revision not in (None, entry.revision):
+        raise Conflict(f"{entry} was changed by somebody else since revision {revision}; reload and try again")
     using = users(entry)
     if using:
         raise InUse(using)
@@ -205,9 +208,11 @@ def store_all(documents: Iterable[tuple[str, Any]], *, by: int | None = None) ->
 
     Raises DocumentError, the fields prefixed by the entry they stand in.
     """
-    stored, mistakes = [], []
+    stored = []
+    ordered_by_kind = sorted(documents, key=lambda pair: ALL_KINDS.index(pair[0]))
+    mistakes = list(_named_twice(ordered_by_kind))
     with transaction.atomic():
-        for kind, document in sorted(documents, key=lambda pair: ALL_KINDS.index(pair[0])):
+        for kind, document in ordered_by_kind:
             try:
                 stored.append(_put(kind, document, by))
             except DocumentError as problem:
@@ -219,6 +224,14 @@ def store_all(documents: Iterable[tuple[str, Any]], *, by: int | None = None) ->
         if mistakes:
             raise DocumentError(mistakes)
     return stored
+
+
+def _named_twice(documents: list[tuple[str, Any]]) -> Iterator[FieldError]:
+    """Of two entries of one name only one could stay."""
+    places = Counter((kind, str(document.get("name"))) for kind, document in documents if isinstance(document, Mapping))
+    for (kind, name), count in places.items():
+        if count > 1:
+            yield FieldError(f"{kind}.{name}", None, f"stands {count} times; give each its own name")
 
 
 def _put(kind: str, document: Any, by: int | None) -> Put:

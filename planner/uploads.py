@@ -140,7 +140,8 @@ def read(upload: Upload, choices: Choices) -> list[Imported]:
             return list(_catalogue(upload.path))
 
 
-NAMES = ("name", "title")
+NAMES = ("name", "title", "replace")
+"""Answers that are about the entry and not for the importer."""
 ENDINGS = re.compile(r"([._-]config)?(\.(json|jsonl|csv|txt|log|ya?ml|gz|zst))*$", re.IGNORECASE)
 
 
@@ -151,6 +152,9 @@ def _without_names(choices: Choices) -> Choices:
 def _named(imported: Imported, upload: Upload, choices: Choices) -> Imported:
     """Under the name that the user chose, or else one made of the file's, which the importer has not seen."""
     document = {**imported.document, "name": choices.get("name") or name_of(upload)}
+    if store.named(imported.kind, document["name"]) and choices.get("replace") != "yes":
+        taken = f"is taken among {imported.kind}; choose another name, or say replace = yes"
+        raise refuse("name", document["name"], taken)
     if choices.get("title"):
         document["title"] = choices["title"]
     return replace(imported, document=document)

@@ -8,6 +8,7 @@ from typing import Any
 
 from planner.documents import paths
 from planner.documents.fields import PROVENANCE_KINDS
+from planner.documents.provenance import nearest
 
 type Document = Mapping[str, Any]
 
@@ -28,10 +29,7 @@ UNSTATED = Origin("user", NO_SOURCE)
 
 def origin_of(document: Document, path: str) -> Origin:
     """The entry at a figure's path, or at the nearest part that holds it."""
-    entries = document.get("provenance") or {}
-    parts = path.split(".")
-    around = (entries.get(".".join(parts[:size])) for size in range(len(parts), 0, -1))
-    found = next((entry for entry in around if entry), None)
+    found = nearest(document, path)
     return Origin(found["kind"], found.get("source") or NO_SOURCE) if found else UNSTATED
 
 

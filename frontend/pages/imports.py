@@ -89,17 +89,20 @@ class Asked:
     options: tuple[str, ...] = ()
 
 
+ABOVE = ("name", "title")
+"""Fields that the page has anyway."""
 REFERENCES = {"model": "models", "hardware": "hardware"}
 ANSWERS: dict[str, dict[str, tuple[str, ...]]] = {
     Upload.Kind.PROFILE: {
         "use_loaded": ("no", "yes"),
+        "replace": ("no", "yes"),
         **dict.fromkeys(("concurrency", "system", "backend", "backend_version", "tp", "ep", "quant"), ()),
     },
     Upload.Kind.TRACE: {
         **dict.fromkeys(("arrival_column", "input_column", "output_column"), ()),
         "timestamp_unit": ("s", "ms", "us", "ns"),
     },
-    Upload.Kind.MODEL: {"architecture": ("gqa",), "unread_keys": ("ignore",)},
+    Upload.Kind.MODEL: {"replace": ("no", "yes"), "architecture": ("gqa",), "unread_keys": ("ignore",)},
 }
 """What an importer may ask for in the words of a refusal, and the answers that it takes."""
 
@@ -107,13 +110,13 @@ ANSWERS: dict[str, dict[str, tuple[str, ...]]] = {
 def asked(upload: Upload, seen: uploads.Preview, given: dict[str, str]) -> Iterator[Asked]:
     """What the user must or may say, apart from the assumptions, which bring their own choices."""
     assumed = {each.field for each in seen.assumptions}
-    wanted = [error.field or "" for error in seen.errors] + [field for field in given if field not in uploads.NAMES]
+    wanted = [error.field or "" for error in seen.errors] + [field for field in given if field not in ABOVE]
     said = " ".join(str(error) for error in seen.errors)
     wanted += [field for field in ANSWERS.get(upload.kind, {}) if field in said]
     if upload.kind == Upload.Kind.PROFILE:
         wanted = ["model", "hardware", "gpus_per_instance", *wanted]
     for field in dict.fromkeys(wanted):
-        if field.isidentifier() and field not in assumed and field not in uploads.NAMES:
+        if field.isidentifier() and field not in assumed and field not in ABOVE:
             kind = REFERENCES.get(field)
             options = store.STORED.names(kind) if kind else ANSWERS.get(upload.kind, {}).get(field, ())
             yield Asked(field, given.get(field, ""), options)

@@ -120,7 +120,8 @@ class EntryViewSet(viewsets.ReadOnlyModelViewSet[Entry]):
 
     @extend_schema(summary="Delete an entry that nothing uses", responses={204: None, **CONFLICT})
     def destroy(self, request: Request, name: str) -> Response:
-        store.delete(self.get_object())
+        entry = self.get_object()
+        store.delete(entry, revision=_revision(request, entry))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
     @extend_schema(summary="Offer an entry no more", request=None, responses={200: EntrySerializer, **CONFLICT})
@@ -156,6 +157,10 @@ class EntryViewSet(viewsets.ReadOnlyModelViewSet[Entry]):
         return Response({"uses": [{"kind": user.kind, "name": user.name, "title": user.title} for user in found]})
 
 
+MOST_DIGITS = 9
+"""Of a revision."""
+
+
 def _entry(entry: Entry, code: int = status.HTTP_200_OK, **headers: str) -> Response:
     return Response(EntrySerializer(entry).data, code, headers={"ETag": f'"{entry.revision}"', **headers})
 
@@ -165,7 +170,7 @@ def _revision(request: Request, entry: Entry) -> int:
     given = request.headers.get("If-Match", "*").strip().removeprefix("W/").strip('"')
     if given == "*":
         return entry.revision
-    if not given.isdecimal():
+    if not given.isdecimal() or len(given) > MOST_DIGITS:
         raise refuse("If-Match", given, "must be the ETag of an entry, a number in quotes")
     return int(given)
 
@@ -217,12 +222,11 @@ def _order(asked: str) -> list[Any]:
         path = field.removeprefix("-")
         if not all(part.isidentifier() for part in path.split(".")) or "__" in path:
             raise refuse("ordering", field, "must be a field, a fact or a dotted path into the document")
-        column = path if path in OWN_FIELDS else path.replace(".", "__")
-        if path.split(".")[0] not in (*OWN_FIELDS, "facts", "document"):
+        if path not in OWN_FIELDS and not path.startswith(("facts.", "document.")):
             raise refuse(
                 "ordering", field, f"must be one of {', '.join(OWN_FIELDS)}, or begin with facts. or document."
             )
-        term = F(column)
+        term = F(path.replace(".", "__"))
         terms.append(term.desc(nulls_last=True) if field.startswith("-") else term.asc(nulls_last=True))
     return terms
 

@@ -86,16 +86,24 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _parse_yaml(text: str) -> Any:
     try:
         return yaml.load(text, _Loader)  # noqa: S506 - a subclass of SafeLoader
-    except (yaml.YAMLError, ValueError, RecursionError, TypeError) as problem:
+    except (yaml.YAMLError, ValueError, RecursionError, TypeError, LookupError, AttributeError) as problem:
         mark = getattr(problem, "problem_mark", None)
         where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-        said = str(getattr(problem, "problem", None) or problem)
+        # PyYAML's own constructors fail with whatever they stumble over at `!!bool zz`.
+        plain = isinstance(problem, LookupError | AttributeError)
+        said = (
+            "a value is not of the type that its tag says"
+            if plain
+            else getattr(problem, "problem", None) or str(problem)
+        )
         raise Unreadable(where + " ".join(said.split())) from problem
 
 
 def read(path: Path) -> dict[str, Any]:
     """The table that a file holds. Raises Unreadable."""
     try:
+        if not path.is_file():  # a device has no end, a pipe may have no beginning
+            raise Unreadable(f"{path}: {'is no regular file' if path.exists() else 'does not exist'}")
         if path.stat().st_size > LARGEST:
             raise Unreadable(f"{path}: larger than {LARGEST // 2**20} MiB")
         text = path.read_text(encoding="utf-8-sig")

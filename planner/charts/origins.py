@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from planner.documents.fields import PROVENANCE_KINDS
+from planner.documents.provenance import nearest
 
 type Origin = dict[str, str]
 UNSTATED: Origin = {"kind": "user", "source": "no source given"}
@@ -13,10 +14,7 @@ UNSTATED: Origin = {"kind": "user", "source": "no source given"}
 
 def origin(document: Mapping[str, Any], path: str) -> Origin:
     """Kind and source at a dotted path, or of the nearest part around it; what nobody states is the user's."""
-    entries = document.get("provenance") or {}
-    parts = path.split(".")
-    around = (entries.get(".".join(parts[:size])) for size in range(len(parts), 0, -1))
-    found = next((entry for entry in around if entry), None)
+    found = nearest(document, path)
     return {"kind": found["kind"], "source": found.get("source") or UNSTATED["source"]} if found else dict(UNSTATED)
 
 

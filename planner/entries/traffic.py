@@ -37,7 +37,8 @@ class TruncatedLogNormalLengths(Lengths):
 
     distribution: Literal["truncated_log_normal"]
     mu: Annotated[float, Field(ge=-50, le=50)]
-    sigma: Annotated[float, Field(gt=0, le=20)]
+    sigma: Annotated[float, Field(ge=1e-6, le=20)]
+    """Below this the logarithms of lengths have too few digits left to tell them apart."""
     min: Tokens
     max: Tokens
 

@@ -145,7 +145,12 @@ def json_value(source: str, name: str, line: int | None = None) -> Any:
     """
     place = name if line is None else f"line {line}"
     try:
-        return json.loads(source, object_pairs_hook=_once)
+        value = json.loads(source, object_pairs_hook=_once)
+        if "\\ud" in source.lower():  # only so can half of a surrogate pair come in
+            json.dumps(value, ensure_ascii=False).encode()
+        return value
+    except UnicodeEncodeError as problem:
+        raise refuse(place, None, "has broken Unicode: half of a surrogate pair") from problem
     except json.JSONDecodeError as problem:
         at = problem.lineno if line is None else line
         raise refuse(f"line {at}", None, f"is no JSON at column {problem.colno}: {problem.msg}") from problem

@@ -17,6 +17,7 @@ from planner.documents import paths
 from planner.documents.errors import DocumentError, from_validation, refuse
 from planner.documents.fields import fields_by_place
 from planner.documents.plain import impurities
+from planner.documents.provenance import nearest
 from planner.entries.checking import provenance_mistakes
 from planner.scenario import references
 from planner.scenario.references import Catalogue
@@ -48,12 +49,9 @@ class Scenario:
 
     def provenance(self, path: str) -> dict[str, str]:
         """Kind and source of the figure at a path: the entry at it, or at the nearest part that holds it."""
-        entries: Mapping[str, Any] = self.raw.get("provenance") or {}
-        parts = path.split(".")
-        for size in range(len(parts), 0, -1):
-            entry = entries.get(".".join(parts[:size]))
-            if entry is not None:
-                return {"kind": entry["kind"], "source": entry.get("source", "")}
+        entry = nearest(self.raw, path)
+        if entry is not None:
+            return {"kind": entry["kind"], "source": entry.get("source", "")}
         return dict(UNSTATED)
 
     def figures(self) -> list[str]:

@@ -65,6 +65,18 @@ def test_a_writer_who_is_late_is_told_so_and_overwrites_nothing(client):
     assert Entry.objects.get().document["tdp_w"] == 900.0
 
 
+def test_who_deletes_names_what_was_read_too(client):
+    post(client, address("hardware"), CHIP)
+    put(client, address("hardware", "x1"), {**CHIP, "tdp_w": 900.0}, '"1"')
+    assert client.delete(address("hardware", "x1"), headers={"If-Match": '"1"'}).status_code == 409
+    assert client.delete(address("hardware", "x1"), headers={"If-Match": '"2"'}).status_code == 204
+
+
+def test_a_revision_of_thousands_of_digits_is_refused(client):
+    post(client, address("hardware"), CHIP)
+    assert put(client, address("hardware", "x1"), CHIP, f'"{"1" * 5000}"').status_code == 400
+
+
 @pytest.mark.parametrize(
     ("body", "field"),
     [
@@ -141,7 +153,16 @@ def test_what_nobody_states_comes_last_whichever_way():
 
 @pytest.mark.parametrize(
     "query",
-    ["colour=red", "ordering=secret__name", "archived=maybe", "ordering=password", "search=a%00b", "vendor=%00"],
+    [
+        "colour=red",
+        "ordering=secret__name",
+        "archived=maybe",
+        "ordering=password",
+        "ordering=name.x",
+        "ordering=-title.length",
+        "search=a%00b",
+        "vendor=%00",
+    ],
 )
 def test_a_query_that_cannot_be_asked_is_refused(query):
     answer = Client().get(f"{address('hardware')}?{query}")

@@ -328,7 +328,11 @@ def test_a_file_that_is_not_there_is_refused(tmp_path):
             models.inspect(path, {})
 
 
-@pytest.mark.parametrize("text", ["\ud800", "a\nb", "\x1b[31m", "x" * 10_000, "𝕏"])
+def test_broken_unicode_is_refused_wherever_it_stands(tmp_path):
+    assert "has broken Unicode" in refused(tmp_path, config("llama", _name_or_path="\ud800"))
+
+
+@pytest.mark.parametrize("text", ["a\nb", "\x1b[31m", "x" * 10_000, "𝕏"])
 def test_odd_text_reaches_no_message_and_no_document(tmp_path, text):
     table = config("brand_new", architectures=[f"{text}ForCausalLM"], _name_or_path=text)
     table["model_type"] = text

@@ -178,3 +178,9 @@ def test_no_bytes_make_it_fail_otherwise(tmp_path_factory, content):
         path.write_bytes(data)
         with suppress(DocumentError):
             list(reading.lines(path))
+
+
+def test_half_of_a_surrogate_pair_is_refused_by_its_line():
+    with pytest.raises(DocumentError, match="line 3: has broken Unicode"):
+        reading.json_value('{"session_id": "\\ud800"}', "log.jsonl", 3)
+    assert reading.json_value('{"a": "\\ud83d\\ude00"}', "log.jsonl") == {"a": "😀"}

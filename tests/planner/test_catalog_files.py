@@ -1,6 +1,7 @@
 """YAML and JSON files: what people mean by a number is one, and nothing ambiguous is taken."""
 
 import math
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -214,3 +215,14 @@ def test_what_stands_twice_is_written_twice_since_aliases_are_not_read():
     origin = {"kind": "user", "source": "set by hand"}
     document = {"a": origin, "b": origin}
     assert files.parse(files.as_yaml(document)) == document
+
+
+@pytest.mark.parametrize("text", ["a: !!bool zz", "a: !!timestamp zz"])
+def test_a_value_that_is_not_what_its_tag_says_is_refused(text):
+    with pytest.raises(files.Unreadable, match="not of the type that its tag says"):
+        files.parse(text)
+
+
+def test_a_device_is_no_document():
+    with pytest.raises(files.Unreadable, match="is no regular file"):
+        files.read(Path("/dev/zero"))

@@ -118,6 +118,16 @@ def test_the_whole_catalogue_comes_back_identical():
     assert files.parse(files.as_json(exchange.whole())) == files.parse(text)
 
 
+def test_what_is_archived_but_named_is_exported_with_what_names_it():
+    chip = store.create("hardware", CHIP)
+    store.create("prices", OFFER)
+    store.archive(chip, revision=1)
+    store.archive(store.create("hardware", {"name": "x2"}), revision=1)
+    text = files.as_yaml(exchange.whole())
+    Entry.objects.all().delete()
+    assert [put.entry.name for put in exchange.read_whole(files.parse(text))] == ["x1", "x1-acme"]
+
+
 def test_reading_the_catalogue_again_changes_nothing():
     seeding.seed()
     exchange.read_whole(exchange.whole())

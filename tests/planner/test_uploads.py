@@ -190,3 +190,21 @@ def test_a_source_names_the_file_and_not_where_it_was_kept():
     document = uploads.read(upload, {})[0].document
     assert "tiny.json" in json.dumps(document)
     assert str(upload.pk) not in json.dumps(document)
+
+
+def test_an_import_replaces_what_is_stored_only_when_told_so():
+    uploads.keep(take("model", json.dumps(GQA), "config.json"), {})
+    other = take("model", json.dumps({**GQA, "num_key_value_heads": 4}), "config.json")
+    assert "choose another name, or say replace" in str(uploads.preview(other, {}).errors[0])
+    with pytest.raises(DocumentError, match="is taken among models"):
+        uploads.keep(other, {})
+    assert Entry.objects.get().document["layers"][0]["kv_heads"] == 2
+    uploads.keep(other, {"replace": "yes"})
+    assert (Entry.objects.get().document["layers"][0]["kv_heads"], Entry.objects.get().revision) == (4, 2)
+
+
+def test_two_entries_of_one_name_in_a_file_are_refused():
+    twice = {"schema_version": 1, "hardware": [{"name": "x1"}, {"name": "x1", "tdp_w": 700.0}]}
+    with pytest.raises(DocumentError, match="stands 2 times"):
+        uploads.keep(take("catalogue", files.as_yaml(twice)), {})
+    assert not Entry.objects.exists()

@@ -44,7 +44,7 @@ def read_report(node: Node) -> Results:
         mapping=MAPPING,
         notes=tuple(notes),
         model=first.at("config", "backend", "model").text() or first.at("args", "backend", "model").text(),
-        facts={"benchmarks": len(benchmarks), "version": node.at("metadata", "version").value},
+        facts={"benchmarks": len(benchmarks), "version": node.at("metadata", "version").maybe()},
     )
 
 

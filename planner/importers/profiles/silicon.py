@@ -84,7 +84,7 @@ def _row(record: Record) -> Row:
     batch = positive("batch_size")
     for column in ("tp_size", "moe_ep_size"):
         text = record.cells.get(column, "")
-        if text and not (text.isascii() and text.isdigit() and 0 < int(text) <= 100_000):
+        if text and not (text.isascii() and text.isdigit() and len(text) <= 6 and 0 < int(text) <= 100_000):
             raise refuse(record.place(column), text, "must be a whole number from 1 to 100000")
     return Row(
         place=f"line {record.line}",

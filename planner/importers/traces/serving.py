@@ -63,7 +63,8 @@ class Serving:
         outputs = self._list("output_lens") if "output_lens" in self._run else None
         if outputs is None:
             raise refuse(f"line {self._line}, output_lens", None, "is missing: run the benchmark with --save-detailed")
-        errors = self._run.get("errors") or []
+        errors = self._run.get("errors")
+        errors = errors if isinstance(errors, list) else []
         failed = np.array([bool(error) for error in errors] if len(errors) == len(inputs) else [False] * len(inputs))
         mistakes = Mistakes()
         columns = [

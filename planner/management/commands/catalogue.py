@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import DatabaseError
 
 from planner import exchange, seeding, store
 from planner.catalog import files
@@ -27,6 +28,12 @@ class Command(BaseCommand):
         actions.add_parser("seed", help="store what the product ships with and what is not there yet")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            self._act(options)
+        except DatabaseError as problem:
+            raise CommandError(f"The database is not ready ({problem}); run manage.py migrate first") from problem
+
+    def _act(self, options: dict[str, Any]) -> None:
         match options["action"]:
             case "export":
                 document = exchange.whole(tuple(options["kind"] or store.ALL_KINDS))
