@@ -42,7 +42,7 @@ def test_each_chart_is_drawn_with_caption_provenance_units_table_and_exports(vis
         for axis in (".xtitle", ".ytitle"):
             expect(shown.locator(axis)).to_have_text(UNITS)
         shown.locator("summary").click()
-        assert shown.locator("tbody tr").count() >= 1
+        shown.locator("tbody tr").first.wait_for()
         for kind in ("PNG", "SVG", "CSV"):
             with page.expect_download() as download:
                 shown.get_by_role("button", name=kind).click()

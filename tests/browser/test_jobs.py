@@ -38,7 +38,7 @@ def test_an_optimisation_is_watched_to_its_result(visitor):
     chart.scroll_into_view_if_needed()
     expect(chart.locator(".heatmaplayer image").first).to_be_attached()
     chart.locator("summary").click()
-    assert chart.locator("tbody tr").count() == 17 * 11
+    expect(chart.locator("tbody tr")).to_have_count(17 * 11)
     first = chart.locator("tbody tr").first.inner_text()
     page.get_by_label("Split shown in the map").select_option(label="N_p = 1")
     expect(chart.locator("tbody tr").first).not_to_have_text(first)

@@ -18,6 +18,7 @@ GQA: dict[str, Any] = {
     "num_attention_heads": 8,
     "num_key_value_heads": 2,
     "hidden_size": 512,
+    "head_dim": 64,
     "max_position_embeddings": 131072,
     "torch_dtype": "bfloat16",
 }

@@ -564,3 +564,35 @@ def test_a_name_and_a_title_can_be_chosen_and_are_made_otherwise(tmp_path):
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 def test_any_encoding_with_a_mark_is_read(tmp_path, encoding):
     assert per_token(inspected(tmp_path, json.dumps(config()).encode(encoding))) == 4 * ONE
+
+
+@pytest.mark.parametrize(
+    ("model_type", "left_out", "per_token_bytes", "told"),
+    [
+        # 4 layers of 8 query heads in files of 512 dimensions: heads x size x 2 tensors x 2 bytes x layers
+        ("llama", "num_key_value_heads", 8 * 64 * 16, {}),
+        ("mixtral", "num_key_value_heads", 8 * 64 * 16, {"num_key_value_heads": "8"}),
+        ("qwen3", "head_dim", 2 * 128 * 16, {"head_dim": "128"}),
+        ("gemma", "head_dim", 2 * 256 * 16, {"head_dim": "256"}),
+        ("falcon", "multi_query", 64 * 16, {"multi_query": "true"}),
+        ("gpt_bigcode", "multi_query", 64 * 16, {"multi_query": "true"}),
+    ],
+)
+def test_what_a_file_leaves_out_is_what_its_class_takes_and_said_so(
+    tmp_path, model_type, left_out, per_token_bytes, told
+):
+    found = inspected(tmp_path, config(model_type, **{left_out: ...}))
+    assert per_token(found) == per_token_bytes
+    assumed = {each["field"]: each["value"] for each in found["assumptions"]}
+    assert {name: assumed.get(name) for name in told} == told
+
+
+def test_windows_that_a_file_leaves_out_are_those_of_its_class(tmp_path):
+    assert groups(tmp_path, config("mistral"))[0]["window_tokens"] == 4096
+    assert {group.get("window_tokens") for group in groups(tmp_path, config("gpt_oss"))} == {None, 128}
+
+
+def test_what_a_class_takes_can_be_overruled(tmp_path):
+    table = config("mixtral", num_key_value_heads=...)
+    assert per_token(inspected(tmp_path, table, num_key_value_heads="4")) == 4 * 64 * 16
+    assert per_token(inspected(tmp_path, config("falcon"), multi_query="false")) == 2 * 64 * 16

@@ -65,13 +65,22 @@ class Config:
     def maybe(self, key: Key, how: str = "") -> int | None:
         """A whole number, None where it is absent or null. Raises DocumentError on anything else."""
         self._read.update(key.names)
-        for name in key.names:
-            value = self.table.get(name)
-            if value is not None:
-                self.took(name, key.ours, how)
-                return whole(self.place(name), value, key.lowest, key.highest)
+        said = [name for name in key.names if self.table.get(name) is not None]
+        if said:
+            if key.agree:
+                self._check_agree(said)
+            self.took(said[0], key.ours, how)
+            return whole(self.place(said[0]), self.table[said[0]], key.lowest, key.highest)
         chosen = self._chosen(key)
         return self._class_default(key) if chosen is None else chosen
+
+    def _check_agree(self, names: Sequence[str]) -> None:
+        """Raises DocumentError where one figure stands there under two names with two values."""
+        first, *others = names
+        for name in others:
+            if self.table[name] != self.table[first]:
+                message = f"contradicts {self.place(first)}, {plain(str(self.table[first]), 40)}: one of them is wrong"
+                raise refuse(self.place(name), self.table[name], message)
 
     def whole(self, key: Key, how: str = "") -> int:
         """A whole number that has to be there. Raises DocumentError naming the key."""
@@ -103,13 +112,18 @@ class Config:
         value = self.defaults.get(name)
         if value is None or name in self.table:
             return None
-        text = f"the file leaves {self.place(name)} out: what its class in transformers then takes"
-        self.log.assumptions.append(Assumption(name, str(value), text))
+        self.log.assumptions.append(Assumption(name, str(value), self._left_out(name)))
         return value
+
+    def _left_out(self, name: str) -> str:
+        return f"the file leaves {self.place(name)} out: what its class in transformers then takes"
 
     def flag(self, name: str, default: bool = False) -> bool:
         """True or false. Raises DocumentError."""
         value = self.raw(name)
+        if value is None and name in self.defaults:
+            usual = str(bool(self.defaults[name])).lower()
+            return self.log.choose(name, usual, self._left_out(name), ("true", "false")) == "true"
         if value is None:
             return default
         if not isinstance(value, bool):

@@ -14,6 +14,8 @@ class Key:
     names: tuple[str, ...]
     lowest: int = 1
     highest: int = 1_000_000
+    agree: bool = True
+    """Whether two of the names in one file must say the same."""
 
 
 LAYERS = Key("layers", ("num_hidden_layers", "n_layer", "n_layers", "num_layers"), highest=10_000)
@@ -32,6 +34,7 @@ MAX_POSITION = Key(
     "max_position_tokens",
     ("max_position_embeddings", "n_positions", "max_sequence_length", "seq_length", "max_seq_len", "n_ctx"),
     highest=1_000_000_000,
+    agree=False,  # Qwen's seq_length is what it was trained with
 )
 MTP = Key(
     "nothing",

@@ -11,6 +11,7 @@ from planner.documents.errors import DocumentError, FieldError, refuse
 from planner.importers.base import Choices
 from planner.importers.models.config import Config, Log, named, plain
 from planner.importers.models.families import FAMILIES, GQA, Family, family_of
+from planner.importers.models.families.defaults import of_class
 from planner.importers.models.groups import Group
 from planner.importers.models.keys import LAYERS, MTP
 from planner.importers.models.refused import check_servable, unknown
@@ -58,7 +59,7 @@ def understood(table: Mapping[str, Any], file: str, choices: Choices) -> Found:
     text, path = _text_part(table, "")
     model_type, architecture = _types(table, text)
     family, forced = _family(model_type, architecture, text, log)
-    config = Config(text, path, log, family.defaults if path else {})
+    config = Config(text, path, log, {**of_class(model_type), **(family.defaults if path else {})})
     layers = family.build(config)
     _check_unread(config)
     longest = config.maybe(family.length)

@@ -46,47 +46,33 @@ class Family:
     build: Builder
     length: Key = MAX_POSITION
     defaults: Mapping[str, int] = field(default_factory=dict)
-    """What transformers leaves out of a nested config because its class has it."""
+    """What transformers leaves out of a nested config because its class has it, beside `defaults.of_class`."""
 
 
 GQA = Family(gqa(full))
 _COHERE = Key(MAX_POSITION.ours, ("model_max_length", *MAX_POSITION.names), highest=MAX_POSITION.highest)
 
 _LLAMA = {"num_hidden_layers": 32, "num_attention_heads": 32, "hidden_size": 4096, "max_position_embeddings": 2048}
-_QWEN = {**_LLAMA, "num_key_value_heads": 32, "max_position_embeddings": 32_768}
-_MISTRAL = {
-    **_LLAMA,
-    "num_key_value_heads": 8,
-    "max_position_embeddings": 131_072,
-    "sliding_window": 4096,
-}
+_QWEN = {**_LLAMA, "max_position_embeddings": 32_768}
+_MISTRAL = {**_LLAMA, "max_position_embeddings": 131_072}
 _GEMMA3 = {
     "num_hidden_layers": 26,
     "num_attention_heads": 8,
-    "num_key_value_heads": 4,
-    "head_dim": 256,
     "hidden_size": 2304,
-    "sliding_window": 4096,
     "max_position_embeddings": 131_072,
 }
 _GEMMA3N = {
     "num_hidden_layers": 35,
     "num_attention_heads": 8,
-    "num_key_value_heads": 2,
-    "head_dim": 256,
     "hidden_size": 2048,
-    "sliding_window": 512,
     "num_kv_shared_layers": 15,
     "max_position_embeddings": 32_768,
 }
 _GEMMA4 = {
     "num_hidden_layers": 30,
     "num_attention_heads": 8,
-    "num_key_value_heads": 4,
-    "head_dim": 256,
     "global_head_dim": 512,
     "hidden_size": 2304,
-    "sliding_window": 512,
     "num_kv_shared_layers": 0,
     "max_position_embeddings": 131_072,
 }
@@ -141,7 +127,7 @@ _BY_READER: tuple[tuple[str, Family], ...] = (
 )
 FAMILIES: Mapping[str, Family] = {name: family for names, family in _BY_READER for name in names.split()} | {
     "qwen2": Family(gqa(behind_flag), defaults=_QWEN),
-    "qwen3": Family(gqa(behind_flag), defaults=_QWEN | {"head_dim": 128}),
+    "qwen3": Family(gqa(behind_flag), defaults=_QWEN),
     "llama": Family(gqa(full), defaults=_LLAMA),
     "mistral": Family(gqa(windowed), defaults=_MISTRAL),
 }

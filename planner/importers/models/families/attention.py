@@ -77,12 +77,14 @@ def _kv_heads(config: Config, heads: int) -> int:
     inner = config.inside("attn_config")
     if inner and inner.raw("attn_type") == "multiquery_attention":
         return 1
-    found = config.maybe(KV_HEADS) or (inner and inner.maybe(KV_HEADS))
+    found = (inner and inner.maybe(KV_HEADS)) or config.maybe(KV_HEADS)
     if not found:
         config.took(HEADS.names[0], KV_HEADS.ours, "no key for KV heads: one for each query head")
         return heads
     if found > heads:
         raise refuse(config.place(KV_HEADS.names[0]), found, f"must be at most the {heads} query heads")
+    if heads % found:
+        raise refuse(config.place(KV_HEADS.names[0]), found, f"must divide the {heads} query heads, which share them")
     return found
 
 
