@@ -127,7 +127,8 @@ def _cell(cell: Mapping[str, Any], gpus: int | None, origin: Mapping[str, str]) 
     }
     if gpus is None and cell["published_bps"] is not None:
         found["published"] = rate(cell["published_bps"])
-        found["difference"] = figures.difference(cell["instance"]["egress_bps"], cell["published_bps"])
+        if cell["difference"] is not None:
+            found["difference"] = figures.difference(cell["instance"]["egress_bps"], cell["published_bps"])
     return found
 
 

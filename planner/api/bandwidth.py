@@ -81,7 +81,10 @@ class WallCellSerializer(serializers.Serializer[Any]):
     instance = DemandSerializer(help_text="One instance: its egress is Φ_kv, eq. 1.")
     fleets = FleetSerializer(many=True)
     published_bps = serializers.FloatField(allow_null=True, help_text="Φ_kv as the paper's table 3 prints it.")
-    difference = serializers.FloatField(allow_null=True, help_text="Ours over the published, less one.")
+    difference = serializers.FloatField(
+        allow_null=True,
+        help_text="Ours over the published, less one; null where the profile is derived from the published figure.",
+    )
 
 
 class WallRowSerializer(serializers.Serializer[Any]):

@@ -121,7 +121,7 @@ def _row(document: dict[str, Any], given: Asked, links: Sequence[Document]) -> d
     model, profile = Model.model_validate(entry), Profile.model_validate(document)
     lengths = np.array(given.lengths)
     sizes, times = model.s_kv()(lengths), profile.prefill.curve()(lengths)
-    published = _published(document)
+    published, is_derived = _published(document), _is_derived(document)
     cells = []
     for tokens, size, seconds in zip(given.lengths, sizes.tolist(), times.tolist(), strict=True):
         rate = _rate(size, seconds, tokens, profile.name)
@@ -134,7 +134,7 @@ def _row(document: dict[str, Any], given: Asked, links: Sequence[Document]) -> d
                 "instance": _demand(1, profile.gpus_per_instance, rate, given.headroom, links),
                 "fleets": [_fleet(gpus, profile, rate, given.headroom, links) for gpus in given.gpus],
                 "published_bps": published.get(tokens),
-                "difference": rate / published[tokens] - 1 if tokens in published else None,
+                "difference": rate / published[tokens] - 1 if tokens in published and not is_derived else None,
             }
         )
     return {
@@ -211,6 +211,12 @@ def _published(profile: Document) -> dict[float, float]:
         return {}
     printed: list[float] = next((model["bps"] for model in table["models"] if model["entry"] == profile["model"]), [])
     return dict(zip(map(float, table["tokens"]), printed, strict=False))
+
+
+def _is_derived(profile: Document) -> bool:
+    """Whether T_prefill was worked out from the printed Φ_kv, which then is no check of it."""
+    whence = origin(profile, "prefill")
+    return whence["kind"] == "inferred" and catalog.published()["kv_throughput"]["cited_as"] in whence["source"]
 
 
 def explained() -> dict[str, Any] | None:

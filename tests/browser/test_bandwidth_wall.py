@@ -24,7 +24,7 @@ def test_map_and_table_say_number_unit_link_and_what_is_published(visitor):
     expect(shown.locator(".heatmap-label", has_text="59.93 Gbps").first).to_contain_text("100 Gbps")
     expect(shown.locator("[data-caption]")).to_contain_text("MiniMax-M2.5 at 32K, 59.93 Gbps")
     expect(row(page, "minimax-m2-5-h200x8")).to_contain_text("3 × 1.6 Tbps")
-    expect(row(page, "ring-2-5-1t-h200x8")).to_contain_text("published 2.59 Gbps, 0.0 %")
+    expect(row(page, "ring-2-5-1t-h200x8")).to_contain_text("published 2.59 Gbps source of the profile")
     expect(page.locator("[data-reduction]")).to_contain_text("35.6")
 
 

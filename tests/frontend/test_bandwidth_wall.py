@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from planner import seeding
+from planner import seeding, store
 
 pytestmark = pytest.mark.django_db
 
@@ -35,8 +35,26 @@ def text(page):
 @seeded
 def test_each_cell_says_number_unit_and_the_link_that_carries_it(client):
     page = text(page_of(client, "profile=minimax-m2-5-h200x8&length=32K&gpus=512"))
-    assert "59.93 Gbps 100 Gbps published 59.93 Gbps, 0.0 %" in page
+    assert "59.93 Gbps 100 Gbps published 59.93 Gbps source of the profile" in page
     assert re.search(r"3\.83\d Tbps 3 × 1\.6 Tbps", page)
+
+
+@seeded
+def test_agreement_by_construction_is_not_shown_as_a_check(client):
+    page = text(page_of(client))
+    assert "0.0 %" not in page
+    assert "the profile was derived from that very figure" in page
+
+
+@seeded
+def test_a_profile_from_elsewhere_shows_how_far_it_is_from_the_published_figure(client):
+    profile = store.named("profiles", "minimax-m2-5-h200x8")
+    measured = {"prefill": {"kind": "measured", "source": "a run of 2026-05-04"}}
+    slower = {**profile.document["prefill"], "seconds": [2 * each for each in profile.document["prefill"]["seconds"]]}
+    changed = {**profile.document, "prefill": slower, "provenance": measured}
+    store.update(profile, changed, revision=profile.revision)
+    page = text(page_of(client, "profile=minimax-m2-5-h200x8&length=32K&gpus=512"))
+    assert "published 59.93 Gbps, −50.0 %" in page
 
 
 @seeded

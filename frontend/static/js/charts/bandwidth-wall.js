@@ -7,6 +7,7 @@ const ROW_PX = 52;
 const AROUND_PX = 110;
 const ROOM_FOR_UNITS = 640;
 const UNITS = [[1e12, "Tbps"], [1e9, "Gbps"], [1e6, "Mbps"], [1e3, "kbps"]];
+const DERIVED = "from which the profile was derived";
 
 export function bitRate(bps) {
   const [size, unit] = UNITS.find(([each]) => bps >= 0.99995 * each) ?? UNITS.at(-1);
@@ -37,7 +38,7 @@ function text(cell, view, width) {
 
 const hover = (row, cell, view) => {
   const shown = demand(cell, view);
-  const printed = cell.published_bps == null ? "" : `<br>published Φ_kv ${bitRate(cell.published_bps)}, ours ${(100 * cell.difference).toFixed(1)} %`;
+  const printed = cell.published_bps == null ? "" : `<br>published Φ_kv ${bitRate(cell.published_bps)}, ${cell.difference == null ? DERIVED : `ours ${(100 * cell.difference).toFixed(1)} %`}`;
   return `${bare(row.title)}, ${row.gpus_per_instance} × ${row.hardware}, ${short(cell.length_tokens)} tokens<br>${viewName(view)}: ${bitRate(shown.egress_bps)}, carried by ${carrier(shown)}${printed}${cell.is_extrapolated ? "<br>extrapolated" : ""}`;
 };
 
@@ -86,11 +87,12 @@ export const wallChart = {
         { label: "S_kv", unit: "MiB", write: written(1, 2 ** -20), scale: 2 ** -20 }, { label: "T_prefill", unit: "s", write: written(3) },
         { label: "range", write: String }, { label: "cluster", unit: "GPUs", write: written(0) }, { label: "demand", unit: "Gbps", write: gbps, scale: 1 / GIGA },
         { label: "carried by", write: String }, { label: "published Φ_kv", unit: "Gbps", write: gbps, scale: 1 / GIGA }, { label: "difference", unit: "%", write: written(2, 100), scale: 100 },
+        { label: "published serves", write: String },
         ...wall.links.map(({ name }) => ({ label: `${name} used`, unit: "%", write: written(1, 100), scale: 100 })),
       ],
       rows: wall.rows.flatMap((row) => row.cells.flatMap((cell) => [0, ...wall.asked.gpus].map((view) => {
         const shown = demand(cell, view);
-        const printed = view ? [null, null] : [cell.published_bps, cell.difference];
+        const printed = view || cell.published_bps == null ? [null, null, ""] : [cell.published_bps, cell.difference, cell.difference == null ? "as source of the profile" : "as check"];
         return [
           row.model, row.profile, cell.length_tokens, cell.s_kv_bytes, cell.t_prefill_s, cell.is_extrapolated ? "extrapolated" : "within the points",
           view || row.gpus_per_instance, shown.egress_bps, carrier(shown), ...printed, ...shown.links.map(({ used }) => used),
