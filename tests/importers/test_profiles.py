@@ -187,6 +187,23 @@ def test_results_at_several_lengths_one_a_line_make_a_profile(tmp_path):
     check("profiles", document)
 
 
+def test_results_of_two_models_are_never_one_profile(tmp_path):
+    runs = [
+        serving(tokens, ms, model_id=model) for model, ms in (("org/a", 80), ("org/b", 800)) for tokens in (1024, 8192)
+    ]
+    path = write(tmp_path, jsonl(*runs))
+    assert "model: has to be chosen, the file has results of several: 'org/a', 'org/b'" in refused(inspect, path, {})
+    assert "several: 'org/a', 'org/b'" in refused(read, path, PLACE | {"model": "c"})
+    assert read(path, PLACE | {"model": "org/b"}).document["prefill"]["seconds"] == [0.8, 0.8]
+
+
+def test_a_table_of_two_models_is_never_one_profile(tmp_path):
+    path = write(tmp_path, "model,gpu,tokens,seconds\na,h100,1000,1\nb,h100,1000,2\na,h100,2000,3\nb,h100,2000,4\n")
+    assert "model: has to be chosen, the file has several: a, b" in refused(read, path, {"gpus_per_instance": "8"})
+    document = read(path, {"gpus_per_instance": "8", "model": "b"}).document
+    assert (document["hardware"], document["prefill"]["seconds"]) == ("h100", [2, 4])
+
+
 def test_the_same_results_are_read_from_one_list(tmp_path):
     path = write(tmp_path, json.dumps([serving(1024, 80), serving(8192, 400)], indent=1))
     assert inspect(path, {})["points"] == {"tokens": [1024, 8192], "seconds": [0.08, 0.4]}

@@ -21,6 +21,7 @@ from planner.importers.profiles import (
     silicon,
     table,
 )
+from planner.importers.profiles.groups import meets
 from planner.importers.profiles.nodes import Node
 from planner.importers.profiles.rows import Results
 from planner.importers.tables import quoted, rows
@@ -30,6 +31,7 @@ KNOWN = (
     "CSV with tokens and seconds, AIConfigurator's silicon table, vLLM and SGLang bench serve, genai-perf, AIPerf, "
     "GuideLLM, llmperf, inference-perf, requests for AIConfigurator's estimates"
 )
+MODEL_KEYS = ("model_id", "model")
 
 type Reader = Callable[[Sequence[Node]], Results]
 
@@ -61,11 +63,11 @@ def results(path: Path, choices: Choices) -> Results:
     try:
         document = reading.json_value(first, path.name, number)
     except DocumentError:
-        return _documents(_listed(reading.json_document(path)))
+        return _documents(_listed(reading.json_document(path)), choices)
     if isinstance(document, dict):
         below = (Node(reading.json_value(text, path.name, at), line=at) for at, text in lines if text.strip())
-        return _lines(Node(document, line=number), below)
-    return _documents(_listed(document))
+        return _lines(Node(document, line=number), below, choices)
+    return _documents(_listed(document), choices)
 
 
 def _listed(document: Any) -> list[Node]:
@@ -76,17 +78,17 @@ def _listed(document: Any) -> list[Node]:
     return [Node(item, str(index)) for index, item in enumerate(document)]
 
 
-def _lines(first: Node, below: Iterator[Node]) -> Results:
+def _lines(first: Node, below: Iterator[Node], choices: Choices) -> Results:
     """A file with a document on every line; requests are streamed, whole results are not so many."""
     if aiperf.is_record(first):
         return aiperf.read_records(chain([first], below))
     nodes = [first, *islice(below, MOST_DOCUMENTS)]
     if len(nodes) > MOST_DOCUMENTS:
         raise refuse(f"line {nodes[-1].line}", None, f"more than {MOST_DOCUMENTS} results in one file")
-    return _documents([Node(first.value)] if len(nodes) == 1 else nodes)
+    return _documents([Node(first.value)] if len(nodes) == 1 else nodes, choices)
 
 
-def _documents(nodes: Sequence[Node]) -> Results:
+def _documents(nodes: Sequence[Node], choices: Choices) -> Results:
     if aiperf.is_record(nodes[0]):
         return aiperf.read_records(nodes)
     if aiperf.is_raw(nodes[0]):
@@ -97,11 +99,24 @@ def _documents(nodes: Sequence[Node]) -> Results:
             for node in nodes:
                 if not matches(node):
                     raise node.wrong("is a result of another kind than the first one in the file")
-            return read(nodes)
+            return read(_of_one_model(nodes, choices))
     keys = nodes[0].value if isinstance(nodes[0].value, dict) else {}
     raise nodes[0].wrong(
         f"is no benchmark result that is known; it has the keys {quoted(keys, 8) or '(none)'}; {_known()}"
     )
+
+
+def _of_one_model(nodes: Sequence[Node], choices: Choices) -> Sequence[Node]:
+    """The results of the chosen model, all where there is but one. Raises DocumentError where that has to be chosen."""
+    models = [next((name for key in MODEL_KEYS if (name := node.at(key).text())), "") for node in nodes]
+    if len(set(models)) < 2:
+        return nodes
+    said = choices.get("model", "")
+    chosen = [node for node, model in zip(nodes, models, strict=True) if model and meets("model", model, said)]
+    if not chosen:
+        several = "has to be chosen, the file has results of several: " + quoted(dict.fromkeys(models), 8)
+        raise refuse("model", said or None, several)
+    return chosen
 
 
 def _known() -> str:

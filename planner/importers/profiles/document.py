@@ -8,10 +8,10 @@ from typing import Any
 from planner.documents.errors import DocumentError, FieldError, refuse
 from planner.documents.fields import PROVENANCE_KINDS
 from planner.importers.base import Assumption, Choices
+from planner.importers.profiles.groups import ambiguous
 from planner.importers.profiles.points import Points, prefill_points, too_few
 from planner.importers.profiles.report import quality_of
 from planner.importers.profiles.rows import Results
-from planner.importers.profiles.silicon import ambiguous
 from planner.importers.tables import slug
 
 SYSTEM_TAILS = ("_sxm", "_pcie", "_nvl")

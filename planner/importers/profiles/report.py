@@ -10,9 +10,9 @@ from planner.documents.errors import DocumentError, refuse
 from planner.engine.curves import LogLogCurve, QuadraticFit
 from planner.engine.profile import Quality, fitted, left_out, quality
 from planner.importers.base import Choices
+from planner.importers.profiles.groups import ambiguous
 from planner.importers.profiles.points import Points, as_points, prefill_points
 from planner.importers.profiles.rows import Results, Row
-from planner.importers.profiles.silicon import ambiguous
 
 AVERAGED = ("input_tokens", "ttft_s", "tpot_s", "output_tokens")
 

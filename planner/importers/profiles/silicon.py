@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from planner.documents.errors import DocumentError, FieldError, refuse
+from planner.documents.errors import refuse
 from planner.importers.base import Choices, Mapped
+from planner.importers.profiles.groups import ambiguous, chosen
 from planner.importers.profiles.rows import Results, Row, bounded
-from planner.importers.tables import Record, checked_header, records, slug
+from planner.importers.tables import Record, checked_header, records
 
 NEEDED = ("system", "model_path", "backend", "isl", "batch_size", "tp_size", "silicon_ttft_ms")
 GROUPS = {
@@ -96,38 +97,3 @@ def _row(record: Record) -> Row:
         alone=batch == 1,
         group={choice: record.cells.get(column, "") for choice, column in GROUPS.items()},
     )
-
-
-def chosen(rows: Sequence[Row], choices: Choices) -> list[Row]:
-    """The rows that the choices leave. Raises DocumentError with what there is where a choice leaves none."""
-    left = list(rows)
-    for choice in GROUPS:
-        if choice not in choices:
-            continue
-        kept = [row for row in left if _meets(choice, row.group[choice], choices[choice])]
-        if not kept:
-            raise refuse(choice, choices[choice], "is not in the file; there: " + _values(left, choice))
-        left = kept
-    return left
-
-
-def _meets(choice: str, there: str, said: str) -> bool:
-    """A model may be named in full, by what stands after the slash, or as a catalogue entry would be."""
-    if choice != "model":
-        return (there or "(empty)") == said
-    short = there.rpartition("/")[2]
-    return said in (there, short) or slug(said) in (slug(there), slug(short))
-
-
-def _values(rows: Sequence[Row], choice: str) -> str:
-    return ", ".join(sorted({row.group[choice] or "(empty)" for row in rows}))
-
-
-def ambiguous(rows: Sequence[Row]) -> DocumentError | None:
-    """The error of rows that measure several things: what there is to choose from, choice by choice."""
-    found = [
-        FieldError(choice, None, "has to be chosen, the file has several: " + _values(rows, choice))
-        for choice in GROUPS
-        if len({row.group.get(choice, "") for row in rows}) > 1
-    ]
-    return DocumentError(found) if found else None

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from planner.documents.errors import refuse
 from planner.importers.base import Assumption, Choices, Mapped
+from planner.importers.profiles.groups import ambiguous, chosen
 from planner.importers.profiles.rows import UNITS_S, Results, Row, bounded, few
 from planner.importers.tables import Record, checked_header, plain, quoted, records
 
@@ -32,6 +33,11 @@ TIMES: Mapping[str, tuple[str, ...]] = {
     ),
     "tpot_s": _words("tpot mean_tpot tpot_mean avg_tpot time_per_output_token itl mean_itl inter_token_latency"),
 }
+SUBJECTS: Mapping[str, tuple[str, ...]] = {
+    "model": _words("model model_name model_id model_path"),
+    "system": _words("system hardware gpu device accelerator"),
+}
+"""What was measured, where a table says it: a profile is of one."""
 SUFFIXES = {"ms": 1e-3, "us": 1e-6, "s": 1.0, "sec": 1.0, "seconds": 1.0, "milliseconds": 1e-3}
 SAY_SECONDS = {"seconds", "s", "prefill_seconds"}
 
@@ -82,10 +88,13 @@ def read(header: tuple[int, list[str]], below: Iterable[tuple[int, list[str]]], 
     found = columns(checked_header(line, names))
     scale = {ours: _scale(found[ours], line) for ours in TIMES if ours in found}
     include = _include_cached(found, choices)
-    rows = bounded(_row(record, found, scale, include) for record in records(names, below))
-    if not rows:
+    subjects = {ours: name for ours, theirs in SUBJECTS.items() for name in names if plain(name) in theirs}
+    every = bounded(_row(record, found, scale, include, subjects) for record in records(names, below))
+    if not every:
         raise refuse(f"line {line}", None, "is the only line: there are no points below the header")
-    unused = [name for name in names if name not in found.values()]
+    rows = chosen(every, choices)
+    alone = {} if ambiguous(rows) else rows[0].group
+    unused = [name for name in names if name not in {*found.values(), *subjects.values()}]
     assumptions = []
     if "cached_tokens" in found and "input_tokens" in found:
         told = f"whether {found['input_tokens']} counts the tokens of {found['cached_tokens']} too"
@@ -93,9 +102,11 @@ def read(header: tuple[int, list[str]], below: Iterable[tuple[int, list[str]]], 
     return Results(
         format="CSV of lengths and times",
         rows=rows,
-        mapping=tuple(Mapped(name, ours, _how(ours, scale)) for ours, name in found.items()),
+        mapping=tuple(Mapped(name, ours, _how(ours, scale)) for ours, name in {**found, **subjects}.items()),
         notes=(*few(rows), *([f"columns not used: {quoted(unused)}"] if unused else [])),
         assumptions=tuple(assumptions),
+        model=alone.get("model"),
+        system=alone.get("system"),
         provenance="user",
     )
 
@@ -123,7 +134,9 @@ def _include_cached(found: Mapping[str, str], choices: Choices) -> bool:
     return said == "yes"
 
 
-def _row(record: Record, found: Mapping[str, str], scale: Mapping[str, float], include: bool) -> Row:
+def _row(
+    record: Record, found: Mapping[str, str], scale: Mapping[str, float], include: bool, subjects: Mapping[str, str]
+) -> Row:
     def value(ours: str, lowest: float = 0.0) -> float | None:
         return record.number(found[ours], lowest) if ours in found else None
 
@@ -153,6 +166,7 @@ def _row(record: Record, found: Mapping[str, str], scale: Mapping[str, float], i
         requests=_all_failed(record, found, requests),
         cached_tokens=cached,
         alone=concurrency in (None, 1.0),
+        group={ours: record.cells[name] for ours, name in subjects.items()},
     )
 
 
