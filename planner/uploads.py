@@ -150,14 +150,33 @@ def _without_names(choices: Choices) -> Choices:
 
 
 def _named(imported: Imported, upload: Upload, choices: Choices) -> Imported:
-    """Under the name that the user chose, or else one made of the file's, which the importer has not seen."""
-    document = {**imported.document, "name": choices.get("name") or name_of(upload)}
+    """Under the name that the user chose, or else the best that is known."""
+    document = {**imported.document, "name": choices.get("name") or _best_name(imported, upload)}
     if store.named(imported.kind, document["name"]) and choices.get("replace") != "yes":
         taken = f"is taken among {imported.kind}; choose another name, or say replace = yes"
         raise refuse("name", document["name"], taken)
     if choices.get("title"):
         document["title"] = choices["title"]
     return replace(imported, document=document)
+
+
+ANY_FILE = re.compile(
+    r"((aiperf|benchmarks?|checkpoint|config(uration)?|data|export|file|genai|imported|lifecycle|log|metrics|model|output|"
+    r"pasted|per|perf|profiles?|requests?|results?|stage|summary|text|trace|\d+)(-|$))*"
+)
+"""Names that say nothing of what is in a file, as tools give them: `config`, `profile-export-aiperf`, `results-2`."""
+
+
+def _best_name(imported: Imported, upload: Upload) -> str:
+    """What the model calls itself, or else the file's name, or where that says nothing what the entry is about."""
+    own, about = "", imported.document["name"]
+    if imported.kind == "models":
+        title = imported.document["title"]
+        stated = "" if title == imported.facts["architecture"] else title
+        own = slug(re.split(r"[/\\]", stated.rstrip("/\\"))[-1])
+        about = slug(imported.facts["model_type"] or title)
+    file = name_of(upload)
+    return next((name for name in (own, file) if not ANY_FILE.fullmatch(name)), about or file)
 
 
 def name_of(upload: Upload) -> str:

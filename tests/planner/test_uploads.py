@@ -185,6 +185,34 @@ def test_a_name_is_made_of_the_files_without_its_endings(file, name):
     assert uploads.name_of(Upload(name=file)) == name
 
 
+@pytest.mark.parametrize(
+    ("said", "file", "name"),
+    [
+        ({"_name_or_path": "acme/Tiny-7B"}, "config.json", "tiny-7b"),
+        ({"_name_or_path": "/data/models/Tiny-7B/"}, "config (1).json", "tiny-7b"),
+        ({"_name_or_path": "acme/Tiny-7B"}, "something.config.json", "tiny-7b"),
+        ({}, "tiny.config.json", "tiny"),
+        ({}, "config.json", "llama"),
+        ({}, "pasted text", "llama"),
+        ({"model_type": None}, "config.json", "llama"),
+    ],
+)
+def test_a_model_is_called_what_it_calls_itself_before_what_its_file_is_called(said, file, name):
+    upload = take("model", json.dumps({**GQA, **said}), file)
+    assert uploads.read(upload, {})[0].document["name"] == name
+    assert uploads.read(upload, {"name": "mine"})[0].document["name"] == "mine"
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [("results.json", "tiny-h200x8"), ("profile_export_aiperf.csv", "tiny-h200x8"), ("tiny-tp8.csv", "tiny-tp8")],
+)
+def test_a_profile_is_not_called_results(file, name):
+    upload = take("profile", "tokens,seconds\n1024,0.1\n8192,0.9\n", file)
+    given = {"model": "tiny", "hardware": "h200", "gpus_per_instance": "8"}
+    assert uploads.read(upload, given)[0].document["name"] == name
+
+
 def test_a_source_names_the_file_and_not_where_it_was_kept():
     upload = take("model", json.dumps(GQA), "tiny.json")
     document = uploads.read(upload, {})[0].document
