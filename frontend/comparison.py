@@ -61,9 +61,9 @@ class Comparison:
 
 QUANTITIES = (
     Quantity("TTFT, mean, unloaded", "s", "ttft_unloaded_s.mean", figures.seconds,
-             "p · E[T_prfaas | L > t] + (1 − p) · E[T_pd-p | L ≤ t], no queueing"),
+             f"p · E[T_prfaas | L > t] + (1 − p) · E[T_pd-p | L ≤ t]: {words.UNLOADED}"),
     Quantity("TTFT, P90, unloaded", "s", "ttft_unloaded_s.p90", figures.seconds,
-             "90th percentile of T_prefill over all requests, no queueing"),
+             f"90th percentile of T_prefill over all requests: {words.UNLOADED}"),
     Quantity("Θ_prfaas", "req/s", "theta_rps.prfaas", figures.rate,
              "min(N_prfaas / T_prefill, B_link / S_kv) of offloaded requests (eq. 3)", "prfaas"),
     Quantity("Θ_pd-p", "req/s", "theta_rps.pd_p", figures.rate,

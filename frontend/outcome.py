@@ -48,9 +48,23 @@ def rows(result: Document, document: Document) -> list[Row]:
         row("Offloaded requests, p", "%", "offload_fraction", figures.percent, "P(L > t)"),
         row("Egress", "Gbps", "egress_bps", figures.gbps, "Λ_max · p · S_kv of offloaded requests", stage="link"),
         row("Link used", "%", "link_utilisation", figures.percent, "egress / usable bandwidth", stage="link"),
-        row("TTFT, mean, unloaded", "s", "ttft_unloaded_s.mean", figures.seconds, "mean of T_prefill, no queueing"),
-        row("TTFT, P90, unloaded", "s", "ttft_unloaded_s.p90", figures.seconds, "percentile of T_prefill"),
-        row("TTFT, P99, unloaded", "s", "ttft_unloaded_s.p99", figures.seconds, "percentile of T_prefill"),
+        row(
+            "TTFT, mean, unloaded", "s", "ttft_unloaded_s.mean", figures.seconds, f"mean of T_prefill: {words.UNLOADED}"
+        ),
+        row(
+            "TTFT, P90, unloaded",
+            "s",
+            "ttft_unloaded_s.p90",
+            figures.seconds,
+            f"percentile of T_prefill: {words.UNLOADED}",
+        ),
+        row(
+            "TTFT, P99, unloaded",
+            "s",
+            "ttft_unloaded_s.p99",
+            figures.seconds,
+            f"percentile of T_prefill: {words.UNLOADED}",
+        ),
     ]
 
 

@@ -19,6 +19,9 @@ PROVENANCE = {
     "user": "set by a user",
 }
 
+UNLOADED = "no queueing, no time on the link"
+"""What the unloaded TTFT leaves out."""
+
 STATES = {
     "queued": "waits for a worker",
     "running": "is being computed",

@@ -44,6 +44,12 @@ def mark(kind: str, source: str = "") -> SafeString:
 
 
 @register.simple_tag
+def left_out() -> str:
+    """What the unloaded TTFT leaves out."""
+    return words.UNLOADED
+
+
+@register.simple_tag
 def key(stage: str) -> SafeString:
     """A stage's colour and line style, as in the charts."""
     if not stage:

@@ -41,7 +41,7 @@ class InstancesSerializer(serializers.Serializer[Any]):
 
 
 class TtftSerializer(serializers.Serializer[Any]):
-    """Unloaded time to first token."""
+    """Unloaded time to first token: of prefill alone, no queueing, no time on the link."""
 
     mean = serializers.FloatField()
     p50 = serializers.FloatField()

@@ -56,6 +56,15 @@ def test_ours_stands_beside_the_published_value(page, form, label, expected):
         assert text == wanted
 
 
+def test_unloaded_ttft_says_what_it_leaves_out(page):
+    said = "no queueing, no time on the link"
+    table = page.split('data-form-view="exact"')[1]
+    for label in ("TTFT, mean, unloaded", "TTFT, P90, unloaded"):
+        assert said in table.split(f'data-row="{label}"')[1].split("</tr>")[0]
+    assert said in page.split("TTFT unloaded, mean")[0].rsplit("<tr", 1)[1]
+    assert page.count(f"Unloaded TTFT is prefill alone: {said}") == 3  # the panel, and the table in both forms
+
+
 def test_the_form_is_chosen_by_the_address_without_scripts(client):
     page = client.get("/case-study/?form=paper").content.decode()
     assert re.search(r'data-form-view="exact"\s+hidden', page)

@@ -127,6 +127,11 @@ def test_an_archived_scenario_is_offered_no_more(planner):
     assert "is archived" in planner.get("/scenarios/mine/").content.decode()
 
 
+def test_unloaded_ttft_says_what_it_leaves_out(planner):
+    page = planner.get("/scenarios/case-study-naive/").content.decode()
+    assert "Unloaded TTFT is prefill alone: no queueing, no time on the link" in page
+
+
 def test_the_panel_gets_what_it_may_change(planner):
     planner.post("/scenarios/new/", CASE_STUDY)
     page = planner.get("/scenarios/mine/").content.decode()
