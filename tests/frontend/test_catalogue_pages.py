@@ -235,6 +235,13 @@ def test_an_offer_stands_among_those_for_the_same_hardware(client, stored):
     assert "1.087" in page
 
 
+def test_an_entry_that_none_names_says_that_scenarios_hold_copies(client, stored):
+    page = page_of(client, "/catalogue/profiles/p1/")
+    assert "No entry names this profile." in page
+    assert "Scenarios hold copies of the figures that they were made of" in page
+    assert "changing this profile changes no stored scenario" in page
+
+
 def test_what_users_wrote_is_escaped(client, stored):
     store.create("links", {**LINK, "name": "l2", "title": "<script>alert(1)</script>", "notes": "<b>"})
     for address in ("/catalogue/links/", "/catalogue/links/l2/", "/catalogue/links/l2/history/"):
