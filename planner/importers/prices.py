@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
+from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 from typing import Any
+from unicodedata import combining, normalize
 
 from planner.documents.errors import DocumentError, FieldError, refuse
 from planner.entries import check
@@ -17,6 +19,8 @@ from planner.importers.tables import Record, checked_header, plain, quoted, reco
 
 MOST_OFFERS = 10_000
 MOST_ERRORS = 50
+LONGEST_NAME = 90
+"""Characters of an entry's name, before a number that tells two offers of a day apart."""
 KINDS = ("on_demand", "spot", "reserved", "blended", "purchase")
 NAMES: Mapping[str, Sequence[str]] = {
     "hardware": ("hardware", "gpu", "chip", "accelerator", "gpu_model", "gpu_type"),
@@ -112,7 +116,7 @@ def _named_once(documents: Iterable[dict[str, Any]]) -> Iterable[dict[str, Any]]
         name = document["name"]
         while document["name"] in taken:
             seen[name] += 1
-            document["name"] = f"{name[:90]}-{seen[name] + 1}"
+            document["name"] = f"{name}-{seen[name] + 1}"
         taken.add(document["name"])
         yield document
 
@@ -156,10 +160,9 @@ class _Offers:
             "kind": kind,
         }
         price = self.purchase(record) if kind == "purchase" else self.per_gpu_hour(record)
-        parts = (hardware, offer["provider"] or "", kind, offer["date"] or "")
         provenance = {"kind": self.choices.get("provenance", "user"), "source": self.text(record, "source")}
         figure = "purchase" if kind == "purchase" else "usd_per_gpu_hour"
-        document: dict[str, Any] = {"name": slug("-".join(filter(None, parts))), **offer, figure: price}
+        document: dict[str, Any] = {"name": _name(offer), **offer, figure: price}
         document["provenance"] = {figure: provenance}
         check("prices", document)
         return document
@@ -218,6 +221,25 @@ class _Offers:
         if missing:
             raise DocumentError(missing)
         return {field: value for field, value in values.items() if value is not None}
+
+
+def _name(offer: Mapping[str, Any]) -> str:
+    """Chip, provider, region, kind and day; what a name cannot hold of them leaves a digest in its place."""
+    parts = (offer[field] or "" for field in ("hardware", "provider", "region", "kind", "date"))
+    name = "-".join(filter(None, (_in_a_name(part) for part in parts)))
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 7].rstrip('-')}-{_digest(name)}"
+
+
+def _in_a_name(text: str) -> str:
+    """`Zürich` is zurich; of 阿里云 nothing is left but its digest, which tells it from 腾讯云."""
+    letters = "".join(letter for letter in normalize("NFKD", text) if not combining(letter))
+    if letters.isascii():
+        return slug(letters)
+    return f"{slug(letters)}-{_digest(text)}".strip("-")
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode(errors="backslashreplace")).hexdigest()[:6]
 
 
 def _day(text: str, place: str) -> str | None:

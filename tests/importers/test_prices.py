@@ -26,7 +26,7 @@ def test_an_offer_a_line_becomes_an_entry_a_line(tmp_path):
     text = HEADER + "H200,2026-08-19,RunPod secure,us-east,on-demand,3.99,list\nh20,,,,spot,1.5,\n"
     first, second = documents(tmp_path, text)
     assert first == {
-        "name": "h200-runpod-secure-on-demand-2026-08-19",
+        "name": "h200-runpod-secure-us-east-on-demand-2026-08-19",
         "hardware": "h200",
         "date": "2026-08-19",
         "provider": "RunPod secure",
@@ -54,6 +54,43 @@ def test_offers_of_the_same_day_get_names_of_their_own(tmp_path):
     row = "h200,2026-08-19,A,,spot,1,\n"
     names = [document["name"] for document in documents(tmp_path, HEADER + row * 3)]
     assert names == ["h200-a-spot-2026-08-19", "h200-a-spot-2026-08-19-2", "h200-a-spot-2026-08-19-3"]
+
+
+def names(tmp_path, *rows):
+    """Of offers that come in a file each, and so cannot be told apart by a number."""
+    return [documents(tmp_path, HEADER + row + "\n")[0]["name"] for row in rows]
+
+
+def test_offers_of_two_regions_have_two_names(tmp_path):
+    found = names(tmp_path, "h200,2026-08-19,A,us-east,spot,1,", "h200,2026-08-19,A,eu-west,spot,1,")
+    assert found == ["h200-a-us-east-spot-2026-08-19", "h200-a-eu-west-spot-2026-08-19"]
+
+
+def test_providers_that_no_name_can_be_made_of_are_told_apart_all_the_same(tmp_path):
+    rows = [
+        f"h200,2026-08-19,{provider},,spot,1," for provider in ("阿里云", "腾讯云", "阿里云 Cloud", "腾讯云 Cloud", "")
+    ]
+    found = names(tmp_path, *rows)
+    assert len(set(found)) == len(rows)
+    assert found == names(tmp_path, *rows)
+    assert all(name.startswith("h200-") and name.endswith("-spot-2026-08-19") for name in found)
+
+
+def test_accents_are_only_dropped(tmp_path):
+    assert names(tmp_path, "h200,,Société Zürich,,spot,1,") == ["h200-societe-zurich-spot"]
+
+
+def test_a_choice_with_broken_unicode_is_refused(tmp_path):
+    assert "broken Unicode" in refused(
+        tmp_path, "hardware,usd_per_gpu_hour\nh200,1\n", {"kind": "spot", "provider": "\ud800"}
+    )
+
+
+def test_long_names_that_begin_alike_stay_apart(tmp_path):
+    rows = [f"h200,{day},{'very long provider ' * 8},somewhere,spot,1," for day in ("2026-08-19", "2026-08-20")]
+    found = names(tmp_path, *rows)
+    assert len(set(found)) == 2
+    assert all(len(name) <= 100 for name in found)
 
 
 def test_what_the_file_has_no_column_of_is_chosen(tmp_path):
