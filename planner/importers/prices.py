@@ -45,14 +45,16 @@ PER_NODE = ("usd_per_node_hour", "price_per_hour")
 NO_CURRENCY = ("price_per_gpu_hour", "price_per_hour")
 """Columns whose names do not say dollars: a `currency` column has to."""
 PURCHASE = ("usd_per_gpu", "amortisation_years", "usd_per_kwh", "pue")
+CHOICES = ("currency", "date", "hardware", "kind", "provenance", "provider", "region", "source")
 
 
 def read_many(path: Path, choices: Choices) -> list[Imported]:
     """An entry an offer, checked as the catalogue checks it; nothing is stored.
 
-    `choices`: `hardware`, `provider`, `region`, `kind`, `date`, `source`, `currency` and `provenance` for what the file
-    has no column of. Raises DocumentError with the mistakes of every line, by line and column.
+    `choices`: those of `CHOICES` for what the file has no column of. Raises DocumentError with the mistakes of every
+    line, by line and column.
     """
+    _check_choices(choices)
     table = (row for row in rows(reading.lines(path)) if row[1])
     header = next(table, None)
     if header is None:
@@ -66,6 +68,14 @@ def read_many(path: Path, choices: Choices) -> list[Imported]:
     documents = _all_or_none(_Offers(columns, choices), offers)
     shared = _shared(header[1], columns, choices)
     return [Imported("prices", document, *shared) for document in documents]
+
+
+def _check_choices(choices: Choices) -> None:
+    """Raises DocumentError where somebody chose what is not open here."""
+    told = f"is no choice of a price list; open are: {', '.join(CHOICES)}"
+    found = [FieldError(field, value, told) for field, value in choices.items() if field not in CHOICES]
+    if found:
+        raise DocumentError(found)
 
 
 def _columns(header: Sequence[str]) -> dict[str, str]:

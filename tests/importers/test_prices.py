@@ -102,6 +102,14 @@ def test_what_the_file_has_no_column_of_is_chosen(tmp_path):
     )
 
 
+def test_a_choice_that_is_not_open_is_refused(tmp_path):
+    told = refused(
+        tmp_path, "usd_per_gpu_hour\n4\n", {"hardware": "h200", "kind": "spot", "colour": "red", "regoin": "x"}
+    )
+    assert "colour: 'red' is no choice of a price list; open are: currency, date, hardware" in told
+    assert "regoin: 'x'" in told
+
+
 def test_another_currency_is_refused_unless_there_are_dollars_beside_it(tmp_path):
     euros = "hardware,kind,price_per_gpu_hour,currency\nh200,spot,4,EUR\n"
     assert "line 2, currency: 'EUR' must be USD: convert the price" in refused(tmp_path, euros)
