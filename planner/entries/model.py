@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from planner.documents.fields import Points, Positive, Table, Text, Tokens
 from planner.engine import kvcache
@@ -24,6 +25,14 @@ class KvSize(Measured):
     """S_kv: bytes of KVCache that a prompt of so many tokens leaves."""
 
     bytes: Points
+
+    @field_validator("bytes")
+    @classmethod
+    def _never_falls(cls, sizes: list[float]) -> list[float]:
+        for shorter, longer in pairwise(sizes):
+            if longer < shorter:
+                raise ValueError(f"falls from {shorter:,g} to {longer:,g}: a longer prompt leaves no smaller KVCache")
+        return sizes
 
     @property
     def values(self) -> list[float]:

@@ -117,6 +117,39 @@ def test_mooncake_has_blocks_and_sessions(tmp_path):
     assert found["uncached_tokens"]["max"] == 600
 
 
+@pytest.mark.parametrize(
+    ("times", "unit", "span_s"),
+    [
+        ((0, 1000, 2500), "ms", 2.5),  # as Mooncake has them
+        ((0, 0.5, 2.5), "s", 2.5),
+        ((1_790_000_000, 1_790_000_001, 1_790_000_004), "s", 4),
+        ((1_790_000_000_000, 1_790_000_001_000, 1_790_000_004_000), "ms", 4),
+    ],
+)
+def test_the_unit_of_mooncakes_times_is_told_by_their_digits_and_open_to_choice(tmp_path, times, unit, span_s):
+    text = lines(*({"timestamp": time, "input_length": 100, "output_length": 5} for time in times))
+    found = inspected(tmp_path, text)
+    assert {each["field"]: each["value"] for each in found["assumptions"]} == {"timestamp_unit": unit}
+    assert found["span_s"] == pytest.approx(span_s)
+
+
+def test_another_unit_of_mooncakes_times_can_be_chosen(tmp_path):
+    assert inspected(tmp_path, lines(*mooncake(4)), {"timestamp_unit": "s"})["span_s"] == 3000
+
+
+def test_hashes_of_more_tokens_than_the_prompt_has_are_told(tmp_path):
+    rows = [*mooncake(200), *mooncake(1, timestamp=200_000, hash_ids=[1, 2, 3])]
+    note = "1 requests have hashes of more tokens than their prompt has: what is too much of them is not counted"
+    assert note in inspected(tmp_path, lines(*rows))["notes"]
+    assert note not in inspected(tmp_path, lines(*mooncake(4)))["notes"]
+
+
+def test_one_column_is_not_two_things(tmp_path):
+    text = PLAIN + "0,10,1\n1.5,20,2\n"
+    said = refused(tmp_path, text, {"output_column": "input_tokens"})
+    assert "output_column: 'input_tokens' is the column of input tokens already" in said
+
+
 def test_the_order_of_keys_and_spaces_does_not_matter(tmp_path):
     rows = mooncake(5)
     plain = inspected(tmp_path, lines(*rows))
@@ -151,7 +184,8 @@ def test_conversations_of_qwen_are_followed_by_their_parents(tmp_path):
     assert found["format"] == "Qwen-Bailian JSONL"
     assert found["sessions"] == 2
     assert found["last_arrival_s"] == 61.2
-    assert {each["field"]: each["value"] for each in found["assumptions"]} == {"block_tokens": "16"}
+    assumed = {each["field"]: each["value"] for each in found["assumptions"]}
+    assert assumed == {"timestamp_unit": "s", "block_tokens": "16"}
 
 
 def test_any_json_lines_can_be_read_by_choosing_keys(tmp_path):

@@ -31,6 +31,7 @@ BAD = [
     ("model.s_kv.tokens", [1024, 8192], "4 values for 2 lengths"),
     ("model.s_kv.bytes", [0, 1, 2, 3], "must be at least"),
     ("model.s_kv.bytes", 5, "must be a list"),
+    ("model.s_kv.bytes", [4, 3, 5, 6], "falls from 4 to 3"),
     ("model.s_kv.interpolation", "cubic", "'log_log', 'quadratic' or 'linear'"),
     ("model.profiles", [], "at least 1"),
     ("model.profiles.internal-1t-hybrid-h20x8.seconds", [1, "2", 3, 4], "must be a number"),

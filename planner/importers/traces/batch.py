@@ -28,6 +28,8 @@ class Batch:
     chunk: Chunk
     left_out: Mapping[str, int] = field(default_factory=dict)
     """Requests that are not in it, by the reason."""
+    told: Mapping[str, int] = field(default_factory=dict)
+    """Requests that are in it and contradict themselves, by how."""
 
     def counted(self) -> Batch:
         """Without the requests that have no input or no output: they failed, or asked for nothing."""
@@ -39,7 +41,7 @@ class Batch:
             "without output tokens: failed or cancelled": int((inputs & ~outputs).sum()),
             "without input tokens": int((~inputs).sum()),
         }
-        return Batch(self.lines[kept], self.chunk.take(kept), {**self.left_out, **empty})
+        return Batch(self.lines[kept], self.chunk.take(kept), {**self.left_out, **empty}, self.told)
 
 
 class Format(Protocol):

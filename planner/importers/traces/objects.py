@@ -22,6 +22,7 @@ from planner.importers.traces.sessions import Conversations
 from planner.importers.traces.tables import EPOCH_S
 
 BLOCK_TOKENS = (512, 16, 32, 64, 128, 256, 1024)
+TOO_MANY = "have hashes of more tokens than their prompt has: what is too much of them is not counted"
 FITTING = 0.99
 """Share of the requests whose hashes must be as many as their length asks for."""
 
@@ -32,7 +33,7 @@ class Known:
 
     name: str
     keys: frozenset[str]
-    unit: str | None
+    unit: str
     block_tokens: int | None = None
     note: str = ""
 
@@ -45,7 +46,7 @@ NAMED = (
     ),
     Known("Mooncake JSONL", frozenset({"timestamp", "input_length", "output_length"}), "ms", 512),
     Known("LLMServingSim JSONL", frozenset({"input_toks", "output_toks", "arrival_time_ns"}), "ns"),
-    Known("RouteSim JSONL", frozenset({"ts", "prompt_tokens", "gen_tokens", "prefix_hash"}), None),
+    Known("RouteSim JSONL", frozenset({"ts", "prompt_tokens", "gen_tokens", "prefix_hash"}), "ms"),
 )
 
 
@@ -80,10 +81,10 @@ class Objects:
         self._wall = isinstance(time, str)
         self._aware: bool | None = None
         asked: list[Assumption] = []
-        unit = None if self._wall else (known and known.unit) or found.unit
+        unit = None if self._wall else found.unit
         if not self._wall and unit is None:
-            sample = "" if known else str(time)
-            asked.append(roles.unit_assumption(choices, "ms" if known else roles.likely_unit(sample)))
+            usual = known.unit if known else None
+            asked.append(roles.unit_assumption(choices, roles.likely_unit(self._times(first), usual)))
             unit = asked[-1].value
         self._exponent = UNITS[unit or "ns"]
         self._block_tokens = 1
@@ -95,6 +96,12 @@ class Objects:
         self.notes = (known.note,) if known and known.note else ()
         epoch = isinstance(time, int | float) and time * 10**self._exponent >= EPOCH_S * 10**9
         self.clock = Clock(wall=self._wall or epoch)
+
+    def _times(self, first: Block) -> list[str]:
+        """The numbers that stand for times in the first lines, as they are written."""
+        rows = _objects(first)
+        times = [row.get(self._keys[0]) for row in rows]
+        return [_written(time) for time in times if isinstance(time, int | float) and not isinstance(time, bool)]
 
     def _mapped(self, unit: str) -> list[Mapped]:
         arrival, inputs, outputs = self._keys
@@ -127,10 +134,9 @@ class Objects:
 
     def _hash_counts(self, first: Block) -> tuple[Int64, Int64]:
         pairs = []
-        for text in numbered(first)[0]:
+        for row in _objects(first):
             try:
-                row = from_json(text)
-                pairs.append((len(row[self._hashes]), _tokens(row[self._keys[1]])))
+                pairs.append((len(row[str(self._hashes)]), _tokens(row[self._keys[1]])))
             except (ValueError, TypeError, KeyError):  # told when its line is read
                 continue
         counts = np.array(pairs, dtype=np.int64).reshape(-1, 2)
@@ -147,7 +153,8 @@ class Objects:
             read = self._at_once(block) or self._one_by_one(block)
             blocks = self._blocks(read.rows, read.lines)
         sessions = self._sessions(read.rows, read.lines)
-        return Batch(column(read.lines), Chunk(read.times, read.inputs, read.outputs, blocks, sessions))
+        chunk = Chunk(read.times, read.inputs, read.outputs, blocks, sessions)
+        return Batch(column(read.lines), chunk, told={TOO_MANY: _overfull(chunk)})
 
     def _at_once(self, block: Block) -> _Read | None:
         """The columns, where every line has each key once and a plain number for it; None otherwise."""
@@ -259,6 +266,29 @@ class Objects:
             )
         except TypeError as problem:
             raise _where([[name] for name in names], lines, self._session) from problem
+
+
+def _objects(block: Block) -> list[dict[str, Any]]:
+    """The objects in some lines; what is none is told when its line is read."""
+    found = []
+    for text in numbered(block)[0]:
+        try:
+            row = from_json(text)
+        except ValueError:
+            continue
+        if isinstance(row, dict):
+            found.append(row)
+    return found
+
+
+def _overfull(chunk: Chunk) -> int:
+    """Requests whose blocks hold a block more than their prompt has tokens."""
+    if chunk.blocks is None:
+        return 0
+    blocks = chunk.blocks
+    sizes = np.full(blocks.ids.size, blocks.block_tokens) if blocks.sizes is None else blocks.sizes
+    ends = np.concatenate([[0], np.cumsum(sizes)])[blocks.offsets]
+    return int((np.diff(ends) >= chunk.input_tokens + blocks.block_tokens).sum())
 
 
 def _tokens(value: Any) -> int:

@@ -54,6 +54,7 @@ class TraceReader:
             found.append(f"times come in ticks of {self.tick_ns / 1e9:g} s, many requests at each: {done}")
         if self.timeline.disordered:
             found.append(f"{self.timeline.disordered:,} requests did not stand in the order of arrival and were sorted")
+        found += [f"{count:,} requests {how}" for how, count in sorted(self.timeline.told.items())]
         found += [f"left out: {each}" for each in self._left_out()]
         return tuple(found)
 

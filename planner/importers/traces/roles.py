@@ -62,6 +62,7 @@ def find(names: Sequence[str], choices: Choices, line: int) -> Roles:
     missing = [role for role in ROLES if not found[role]]
     if missing:
         raise _no_log(names, missing, f"line {line}")
+    _check_distinct(found)
     for role, name in found.items():
         if names.count(str(name)) > 1:
             raise refuse(f"line {line}", name, f"is the name of two columns: which of them is {MEANINGS[role]}?")
@@ -71,6 +72,14 @@ def find(names: Sequence[str], choices: Choices, line: int) -> Roles:
     )
     arrival = str(found["arrival"])
     return Roles(arrival, str(found["input"]), str(found["output"]), _unit_of(arrival), assumptions)
+
+
+def _check_distinct(found: Mapping[str, str | None]) -> None:
+    """Raises DocumentError where one column is to be two things."""
+    for role, name in found.items():
+        other = next((each for each in found if found[each] == name), role)
+        if other != role:
+            raise refuse(f"{role}_column", name, f"is the column of {MEANINGS[other]} already; choose another")
 
 
 def flat(name: str) -> str:
@@ -108,10 +117,15 @@ def _no_log(names: Sequence[str], missing: Sequence[str], place: str) -> Documen
     return refuse(place, None, said)
 
 
-def likely_unit(time: str) -> str:
-    """Seconds, unless a time has as many digits as today has in a finer unit."""
-    digits = len(time.split(".")[0]) if time[:1].isdigit() else 0
-    return {13: "ms", 16: "us", 19: "ns"}.get(digits, "s")
+def likely_unit(times: Sequence[str], usual: str | None = None) -> str:
+    """The unit that numbers say by how they are written; else the format's usual one, or seconds.
+
+    As many digits as today has in a unit are dates in it, and what has fractions counts seconds.
+    """
+    digits = max((len(time.split(".")[0]) for time in times if time[:1].isdigit()), default=0)
+    if any("." in time for time in times) and digits < 13:
+        return "s"
+    return {10: "s", 13: "ms", 16: "us", 19: "ns"}.get(digits, usual or "s")
 
 
 def unit_assumption(choices: Choices, default: str) -> Assumption:

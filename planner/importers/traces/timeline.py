@@ -42,11 +42,13 @@ class Timeline:
         self.origin_ns: int | None = None
         self.disordered = 0
         self.left_out: Counter[str] = Counter()
+        self.told: Counter[str] = Counter()
 
     def push(self, batch: Batch) -> Iterator[Chunk]:
         """What can be told in order now. Raises DocumentError where clocks are mixed."""
         batch = batch.counted()
         self.left_out.update({reason: count for reason, count in batch.left_out.items() if count})
+        self.told.update({how: count for how, count in batch.told.items() if count})
         if not batch.chunk.rows:
             return
         times = batch.chunk.arrival_ns
