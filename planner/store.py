@@ -206,21 +206,24 @@ class Put:
 def store_all(documents: Iterable[tuple[str, Any]], *, by: int | None = None) -> list[Put]:
     """Stores many, all or none: new ones are created, changed ones edited, equal ones left alone.
 
-    Raises DocumentError, the fields prefixed by the entry they stand in.
+    Raises DocumentError, the fields prefixed by the entry they stand in: its name, or where it has none its place
+    among those of its kind, the first being 0.
     """
     stored = []
     ordered_by_kind = sorted(documents, key=lambda pair: ALL_KINDS.index(pair[0]))
     mistakes = list(_named_twice(ordered_by_kind))
+    before: Counter[str] = Counter()
     with transaction.atomic():
         for kind, document in ordered_by_kind:
             try:
                 stored.append(_put(kind, document, by))
             except DocumentError as problem:
-                name = document.get("name") if isinstance(document, Mapping) else None
+                place = f"{kind}.{_name(document) or before[kind]}"
                 mistakes += [
-                    FieldError(f"{kind}.{name}.{error.field or ''}".rstrip("."), error.value, error.message)
+                    FieldError(f"{place}.{error.field or ''}".rstrip("."), error.value, error.message)
                     for error in problem.errors
                 ]
+            before[kind] += 1
         if mistakes:
             raise DocumentError(mistakes)
     return stored
@@ -228,15 +231,20 @@ def store_all(documents: Iterable[tuple[str, Any]], *, by: int | None = None) ->
 
 def _named_twice(documents: list[tuple[str, Any]]) -> Iterator[FieldError]:
     """Of two entries of one name only one could stay."""
-    places = Counter((kind, str(document.get("name"))) for kind, document in documents if isinstance(document, Mapping))
+    places = Counter((kind, name) for kind, document in documents if (name := _name(document)))
     for (kind, name), count in places.items():
         if count > 1:
             yield FieldError(f"{kind}.{name}", None, f"stands {count} times; give each its own name")
 
 
-def _put(kind: str, document: Any, by: int | None) -> Put:
+def _name(document: Any) -> str:
+    """The name that a document has, empty where it has none."""
     name = document.get("name") if isinstance(document, Mapping) else None
-    there = named(kind, name) if isinstance(name, str) else None
+    return name if isinstance(name, str) else ""
+
+
+def _put(kind: str, document: Any, by: int | None) -> Put:
+    there = named(kind, _name(document))
     if there is None:
         return Put(create(kind, document, by=by, change=Change.IMPORTED), "new")
     if checked(kind, document) == there.document:

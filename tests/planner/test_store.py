@@ -109,6 +109,19 @@ def test_many_are_stored_all_or_none():
     assert [(each.entry.name, each.status) for each in put] == [("x1", "new"), ("x1-acme", "new")]
 
 
+def test_an_entry_without_a_name_is_told_by_its_place():
+    nameless = {"title": "Chip"}
+    given = [("hardware", CHIP), ("hardware", nameless), ("prices", {**OFFER, "name": 5}), ("hardware", nameless)]
+    with pytest.raises(DocumentError) as caught:
+        store.store_all([*given, ("hardware", "x2")])
+    assert [(error.field, error.message) for error in caught.value.errors] == [
+        ("hardware.1.name", "is missing"),
+        ("hardware.2.name", "is missing"),
+        ("hardware.3", "must be a table of fields"),
+        ("prices.0.name", "must be text"),
+    ]
+
+
 def test_the_whole_catalogue_comes_back_identical():
     seeding.seed()
     text = files.as_yaml(exchange.whole())
