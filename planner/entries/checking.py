@@ -23,6 +23,8 @@ from planner.entries.traffic import Traffic
 
 RESERVED = ("new",)
 """Names that the pages of a kind use themselves."""
+NEED_SOURCE = ("measured", "published")
+"""Kinds of evidence that rest on something outside, which a source has to name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +66,13 @@ def check(kind: str, document: Any) -> Entry:
 
 
 def provenance_mistakes(raw: Mapping[str, Any]) -> list[FieldError]:
-    """Provenance of something that is not there helps nobody: most likely its path is misspelt."""
+    """Provenance of something that is not there helps nobody: most likely its path is misspelt. Evidence that nobody
+    can look up is none."""
     found = []
-    for path in raw.get("provenance") or {}:
+    for path, origin in (raw.get("provenance") or {}).items():
+        if origin["kind"] in NEED_SOURCE and not origin.get("source", "").strip():
+            told = f"is missing: {path} is said to be {origin['kind']}, so name the publication or measurement"
+            found.append(FieldError(f"provenance.{path}.source", None, told))
         try:
             paths.get(raw, path)
         except paths.NoSuchPath as problem:

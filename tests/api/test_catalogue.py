@@ -83,6 +83,7 @@ def test_a_revision_of_thousands_of_digits_is_refused(client):
         ({**CHIP, "tdp_w": "hot"}, "tdp_w"),
         ({**CHIP, "name": "has.dot"}, "name"),
         ({**CHIP, "colour": "red"}, "colour"),
+        ({**CHIP, "provenance": {"tdp_w": {"kind": "published"}}}, "provenance.tdp_w.source"),
         ([], None),
     ],
 )

@@ -235,6 +235,22 @@ def test_an_offer_stands_among_those_for_the_same_hardware(client, stored):
     assert "1.087" in page
 
 
+@pytest.mark.parametrize("kind", ["published", "measured"])
+def test_a_claim_of_evidence_without_a_source_is_refused_beside_the_source(writer, kind):
+    sent = {"name": "x9", "memory_bytes": "80", "source_kind": kind, "source": "  "}
+    page = writer.post("/catalogue/hardware/new/", sent).content.decode()
+    told = f"memory_bytes is said to be {kind}, so name the publication or measurement"
+    assert told in page.split('id="e-source">')[1].split("</p>")[0]
+    assert '<a href="#f-source">Source</a>' in page
+    assert store.named("hardware", "x9") is None
+    assert writer.post("/catalogue/hardware/new/", {**sent, "source": "data sheet"}).status_code == 302
+
+
+def test_a_source_may_be_left_out_of_what_a_user_sets(writer):
+    sent = {"name": "x9", "memory_bytes": "80", "source_kind": "user", "source": ""}
+    assert writer.post("/catalogue/hardware/new/", sent).status_code == 302
+
+
 def test_an_entry_that_none_names_says_that_scenarios_hold_copies(client, stored):
     page = page_of(client, "/catalogue/profiles/p1/")
     assert "No entry names this profile." in page

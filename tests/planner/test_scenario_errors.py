@@ -84,6 +84,7 @@ BAD = [
     ("provenance", {"decode.steps": {"kind": "user"}}, "leads nowhere; from there: max_batch, step_s"),
     ("provenance", {"decode": {"kind": "rumour"}}, "'measured', 'published', 'inferred', 'estimated' or 'user'"),
     ("provenance", {"decode": "published"}, "must be a table"),
+    ("provenance", {"decode": {"kind": "measured", "source": " "}}, "so name the publication or measurement"),
     ("provenance", {1: {"kind": "user"}}, "is not text"),
 ]
 # a mistake of two fields is told of the one that a planner would change
