@@ -16,7 +16,7 @@ from planner.documents.errors import DocumentError, FieldError, refuse
 from planner.documents.order import ordered
 from planner.documents.plain import printable
 from planner.entries import KINDS, check
-from planner.models import Entry, Revision
+from planner.models import Entry, Revision, Trace
 from planner.scenario.schema import Document
 
 SCENARIOS = "scenarios"
@@ -136,6 +136,9 @@ def _require_references(kind: str, document: Mapping[str, Any]) -> None:
         if not Entry.objects.filter(kind=target, name=document[field]).exists():
             known = ", ".join(STORED.names(target)[:20]) or "nothing yet"
             found.append(FieldError(field, document[field], f"is not among the stored {target}; known: {known}"))
+    trace = document.get("trace") if kind == "traffic" else None
+    if trace is not None and not Trace.objects.filter(digest=trace).exists():
+        found.append(FieldError("trace", trace, "is no stored trace; import the trace, or leave the field out"))
     if found:
         raise DocumentError(found)
 

@@ -50,6 +50,17 @@ def test_an_entry_cannot_name_what_is_not_there():
     assert store.create("prices", OFFER).facts == {"usd_per_gpu_hour": 3.5}
 
 
+def test_traffic_cannot_name_a_trace_that_is_not_stored():
+    seeding.seed()
+    known = Entry.objects.get(name="synthetic-completions").document
+    for digest in ("ab" * 32, "\ud800", ""):
+        assert "trace" in errors("traffic", {**known, "name": "mine", "trace": digest})
+    told = errors("traffic", {**known, "name": "mine", "trace": "ab" * 32})["trace"]
+    assert told == "is no stored trace; import the trace, or leave the field out"
+    assert store.create("traffic", {**known, "name": "mine"}).document["trace"] == known["trace"]
+    assert store.create("traffic", {**known, "name": "yours", "trace": None}).document["trace"] is None
+
+
 def test_a_change_names_the_revision_that_it_rests_on():
     entry = store.create("hardware", CHIP)
     store.update(entry, {**CHIP, "tdp_w": 700.0}, revision=1)
