@@ -596,3 +596,9 @@ def test_what_a_class_takes_can_be_overruled(tmp_path):
     table = config("mixtral", num_key_value_heads=...)
     assert per_token(inspected(tmp_path, table, num_key_value_heads="4")) == 4 * 64 * 16
     assert per_token(inspected(tmp_path, config("falcon"), multi_query="false")) == 2 * 64 * 16
+
+
+def test_blooms_first_files_name_their_width_in_their_own_way(tmp_path):
+    table = config("bloom", hidden_size=..., num_attention_heads=..., num_key_value_heads=..., head_dim=...)
+    found = inspected(tmp_path, table | {"n_embed": 512, "n_head": 8})
+    assert per_token(found) == 8 * 64 * 16

@@ -187,6 +187,11 @@ def test_results_at_several_lengths_one_a_line_make_a_profile(tmp_path):
     check("profiles", document)
 
 
+def test_the_first_of_several_results_is_refused_for_its_own_mistake(tmp_path):
+    path = write(tmp_path, jsonl(serving(1024, 80, model_id="half \ud800"), serving(8192, 400)))
+    assert "line 1: has broken Unicode" in refused(inspect, path, {})
+
+
 def test_results_of_two_models_are_never_one_profile(tmp_path):
     runs = [
         serving(tokens, ms, model_id=model) for model, ms in (("org/a", 80), ("org/b", 800)) for tokens in (1024, 8192)

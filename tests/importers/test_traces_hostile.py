@@ -192,6 +192,12 @@ def test_dates_that_fall_back_to_a_clock_from_zero_are_refused(tmp_path):
     assert "line 5" in refused(tmp_path, plain_rows(1_700_000_000, 1_700_000_001, 1_700_000_002, 3))
 
 
+def test_a_clock_set_back_from_summer_time_is_named_as_such(tmp_path):
+    hour = [f"2026-10-25 02:{minute:02}:00,10,5\n" for minute in range(0, 60, 5)]
+    said = refused(tmp_path, AZURE + "".join(hour + hour))
+    assert "line 14: goes back in time by 3,300 s: perhaps a clock that was set back from summer time" in said
+
+
 def test_going_back_by_more_than_a_late_line_is_refused(tmp_path):
     assert "line 62: goes back in time by 1,000 s" in refused(
         tmp_path, plain_rows(*(second + 5_000 for second in STEADY), STEADY[-1] + 4_000)

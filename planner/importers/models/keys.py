@@ -24,7 +24,7 @@ KV_HEADS = Key(
     "layers.kv_heads",
     ("num_key_value_heads", "num_kv_heads", "n_head_kv", "kv_n_heads", "multi_query_group_num", "num_attention_groups"),
 )
-HIDDEN = Key("hidden size", ("hidden_size", "n_embd", "d_model"))
+HIDDEN = Key("hidden size", ("hidden_size", "n_embd", "n_embed", "d_model"))
 HEAD_DIM = Key("layers.key_dim, layers.value_dim", ("head_dim", "kv_channels", "attention_head_dim"))
 VALUE_DIM = Key("layers.value_dim", ("v_head_dim",))
 WINDOW = Key("layers.window_tokens", ("sliding_window", "sliding_window_size"), lowest=0, highest=1_000_000_000)

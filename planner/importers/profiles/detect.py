@@ -63,6 +63,9 @@ def results(path: Path, choices: Choices) -> Results:
     try:
         document = reading.json_value(first, path.name, number)
     except DocumentError:
+        following = next((text for _, text in lines if text.strip()), "")
+        if following.lstrip()[:1] == first.lstrip()[0] == "{":
+            raise  # one result a line, and the first is broken
         return _documents(_listed(reading.json_document(path)), choices)
     if isinstance(document, dict):
         below = (Node(reading.json_value(text, path.name, at), line=at) for at, text in lines if text.strip())

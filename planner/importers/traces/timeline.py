@@ -84,7 +84,10 @@ class Timeline:
         if late.size:
             first = int(late[0])
             back = (int(before[first]) - int(times[first])) / 1e9
-            said = f"goes back in time by {back:,.6g} s: clocks or units are mixed, or files were joined; sort it first"
+            why = "clocks or units are mixed, or files were joined; sort it first"
+            if self._clock.wall and 3000 <= back <= 3600:
+                why = "perhaps a clock that was set back from summer time; write the times with their zone"
+            said = f"goes back in time by {back:,.6g} s: {why}"
             raise refuse(f"line {batch.lines[first]}", None, said)
 
     def _release(self, up_to_ns: int | None) -> Iterator[Chunk]:
