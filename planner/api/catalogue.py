@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import date
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from django.db.models import F, Q, QuerySet
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema, extend_schema_view
+from pydantic import ValidationError, create_model
 from rest_framework import serializers, status, viewsets
 from rest_framework.decorators import action
 from rest_framework.pagination import PageNumberPagination
@@ -16,8 +17,11 @@ from rest_framework.response import Response
 
 from planner import store
 from planner.api.evaluate import ErrorsSerializer
-from planner.documents.errors import refuse
+from planner.documents.errors import from_validation, refuse
+from planner.documents.fields import Table
 from planner.documents.plain import printable
+from planner.entries import KINDS
+from planner.entries.price import Day
 from planner.models import Entry, Revision
 
 
@@ -60,7 +64,19 @@ class Pages(PageNumberPagination):
     page_size_query_param = "page_size"
     max_page_size = 200
 
+    def get_page_size(self, request: Request) -> int:
+        """Entries a page. Raises DocumentError."""
+        asked = request.query_params.get(self.page_size_query_param)
+        return self.page_size if asked is None else _whole("page_size", asked, self.max_page_size)
 
+    def get_page_number(self, request: Request, paginator: Any) -> int | str:
+        """Which page; one beyond the last is not there. Raises DocumentError."""
+        asked = request.query_params.get(self.page_query_param, "1")
+        return asked if asked in self.last_page_strings else _whole("page", asked)
+
+
+type Filters = Mapping[str, type[Table]]
+"""What a list can be narrowed by: the field, and a table of it alone that checks the value."""
 DOCUMENT = {"application/json": OpenApiTypes.OBJECT}
 REFUSED = {400: ErrorsSerializer}
 CONFLICT = {
@@ -71,7 +87,7 @@ FILTERS = [
     OpenApiParameter("archived", str, enum=["no", "yes", "all"], description="Default: no."),
     OpenApiParameter("origin", str, enum=["shipped", "user"]),
     OpenApiParameter("ordering", str, description="A field, a fact or a dotted path into the document; - turns it."),
-    OpenApiParameter("page_size", int, description="Up to 200."),
+    OpenApiParameter("page_size", int, description="From 1 to 200."),
 ]
 OWN_FIELDS = ("name", "title", "revision", "created_at", "updated_at")
 ARCHIVED = {"no": False, "yes": True, "all": None}
@@ -89,7 +105,7 @@ class EntryViewSet(viewsets.ReadOnlyModelViewSet[Entry]):
     pagination_class = Pages
     lookup_field = "name"
     lookup_value_regex = r"[A-Za-z0-9_-]+"
-    filters: ClassVar[tuple[str, ...]] = ()
+    filters: ClassVar[Filters] = {}
     """Fields of the document that a list can be narrowed by."""
 
     def get_queryset(self) -> QuerySet[Entry]:
@@ -158,7 +174,7 @@ class EntryViewSet(viewsets.ReadOnlyModelViewSet[Entry]):
 
 
 MOST_DIGITS = 9
-"""Of a revision."""
+"""Of a revision, and of a page's number."""
 
 
 def _entry(entry: Entry, code: int = status.HTTP_200_OK, **headers: str) -> Response:
@@ -175,7 +191,14 @@ def _revision(request: Request, entry: Entry) -> int:
     return int(given)
 
 
-def _require_known(asked: Any, filters: tuple[str, ...]) -> None:
+def _whole(field: str, text: str, highest: int = 10**MOST_DIGITS - 1) -> int:
+    """A whole number from 1 on that a query names. Raises DocumentError."""
+    if text.isascii() and text.isdecimal() and len(text) <= MOST_DIGITS and 1 <= int(text) <= highest:
+        return int(text)
+    raise refuse(field, text, f"must be a whole number from 1 to {highest}")
+
+
+def _require_known(asked: Any, filters: Filters) -> None:
     allowed = ("search", "archived", "origin", "ordering", "page", "page_size", "format", *filters)
     for field in asked:
         if field not in allowed:
@@ -184,35 +207,43 @@ def _require_known(asked: Any, filters: tuple[str, ...]) -> None:
             raise refuse(field, asked[field], "must be text without control characters and broken Unicode")
 
 
-def narrowed(queryset: QuerySet[Entry], asked: Any, filters: tuple[str, ...]) -> QuerySet[Entry]:
+def narrowed(queryset: QuerySet[Entry], asked: Any, filters: Filters) -> QuerySet[Entry]:
     """The entries that a query asks for, in its order. Raises DocumentError on what it cannot ask."""
     _require_known(asked, filters)
-    archived = asked.get("archived", "no")
+    archived, origin = asked.get("archived", "no"), asked.get("origin")
     if archived not in ARCHIVED:
         raise refuse("archived", archived, "must be no, yes or all")
     if (wanted := ARCHIVED[archived]) is not None:
         queryset = queryset.filter(archived=wanted)
     for word in asked.get("search", "").split():
         queryset = queryset.filter(Q(name__icontains=word) | Q(title__icontains=word))
-    if origin := asked.get("origin"):
+    if origin is not None:
+        if origin not in Entry.Origin.values:
+            raise refuse("origin", origin, f"must be one of {', '.join(Entry.Origin.values)}")
         queryset = queryset.filter(origin=origin)
-    for field in filters:
-        if field in asked and field != AS_OF:
-            queryset = queryset.filter(**{f"document__{field.replace('.', '__')}": asked[field]})
-    if as_of := asked.get(AS_OF):
-        # From "" on: PostgreSQL takes a null for less than any text.
-        queryset = queryset.filter(document__date__lte=_day(as_of), document__date__gte="")
+    for field, schema in filters.items():
+        if field in asked:
+            queryset = queryset.filter(_condition(field, _checked(field, asked[field], schema)))
     return queryset.order_by(*_order(asked.get("ordering", "name")), "name")
 
 
 AS_OF = "as_of"
 
 
-def _day(text: str) -> str:
+def _checked(field: str, text: str, schema: type[Table]) -> str:
+    """The value as an entry has it. Raises DocumentError on one that no entry can have."""
+    given = {field: text}
     try:
-        return date.fromisoformat(text).isoformat()
-    except ValueError as problem:
-        raise refuse(AS_OF, text, "must be a day as YYYY-MM-DD") from problem
+        return str(getattr(schema.model_validate(given), field))
+    except ValidationError as problem:
+        raise from_validation(problem, given, {}) from problem
+
+
+def _condition(field: str, value: str) -> Q:
+    if field == AS_OF:
+        # From "" on: PostgreSQL takes a null for less than any text.
+        return Q(document__date__lte=value, document__date__gte="")
+    return Q(**{f"document__{field}": value})
 
 
 def _order(asked: str) -> list[Any]:
@@ -233,7 +264,17 @@ def _order(asked: str) -> list[Any]:
 
 def view_set(kind: str, *filters: str) -> type[EntryViewSet]:
     """The view set of a kind."""
-    return type(f"{kind.title()}ViewSet", (EntryViewSet,), {"kind": kind, "filters": filters})
+    tables = {field: _alone(kind, field) for field in filters}
+    return type(f"{kind.title()}ViewSet", (EntryViewSet,), {"kind": kind, "filters": tables})
+
+
+def _alone(kind: str, field: str) -> type[Table]:
+    """A table of one field, as entries of a kind have it; `as_of` is a day."""
+    definition: Any = {field: (Day, ...)}
+    if field != AS_OF:
+        known = KINDS[kind].schema.model_fields[field]
+        definition = {field: (known.annotation, known)}
+    return create_model(field, __base__=Table, **definition)
 
 
 VIEW_SETS = {

@@ -171,6 +171,43 @@ def test_a_query_that_cannot_be_asked_is_refused(query):
     assert answer.json()["errors"][0]["field"] == query.split("=")[0]
 
 
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("page_size=0", "must be a whole number from 1 to 200"),
+        ("page_size=-1", "must be a whole number from 1 to 200"),
+        ("page_size=201", "must be a whole number from 1 to 200"),
+        ("page_size=abc", "must be a whole number from 1 to 200"),
+        ("page_size=", "must be a whole number from 1 to 200"),
+        ("page_size=" + "9" * 5000, "must be a whole number from 1 to 200"),
+        ("page=abc", "must be a whole number from 1 to 999999999"),
+        ("page=0", "must be a whole number from 1 to 999999999"),
+        ("page=" + "9" * 5000, "must be a whole number from 1 to 999999999"),
+        ("origin=x", "must be one of shipped, user"),
+        ("origin=", "must be one of shipped, user"),
+        ("archived=", "must be no, yes or all"),
+        ("date=2025-13-01", "must be a day as YYYY-MM-DD"),
+        ("date=", "must be a day as YYYY-MM-DD"),
+        ("as_of=", "must be a day as YYYY-MM-DD"),
+        ("kind=lease", "must be one of 'on_demand', 'spot', 'reserved', 'blended' or 'purchase'"),
+        ("hardware=h%20200", "must be letters, digits, - and _"),
+    ],
+)
+def test_a_value_that_no_entry_can_have_is_refused(query, told):
+    answer = Client().get(f"{address('prices')}?{query}")
+    field, _, value = query.partition("=")
+    [error] = answer.json()["errors"]
+    assert (answer.status_code, error["field"], error["value"][:99]) == (400, field, value.replace("%20", " ")[:99])
+    assert told in error["message"]
+
+
+def test_pages_beyond_the_last_are_not_there_and_a_history_has_pages_too(client):
+    post(client, address("hardware"), CHIP)
+    assert client.get(address("hardware") + "?page=2").status_code == 404
+    answer = client.get(address("hardware", "x1", "history") + "?page_size=x")
+    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "page_size")
+
+
 def test_a_stored_scenario_is_evaluated_by_its_name(client):
     seeding.seed()
     assert post(client, address("scenarios", "case-study-prfaas-pd", "clone"), {"name": "mine"}).status_code == 201
