@@ -39,20 +39,37 @@ MOST_INSTANCES = 10_000
 class ScenarioForm(forms.Form):
     """What `planner.composing` needs, in the units that people type."""
 
-    name = forms.SlugField(max_length=100, help_text="letters, digits, - and _; its address")
+    name = forms.SlugField(max_length=100, help_text="Letters, digits, - and _: its address.")
     title = forms.CharField(max_length=200, required=False)
     model = forms.ChoiceField(label="Model")
     traffic = forms.ChoiceField(label="Traffic")
     remote_profile = forms.ChoiceField(label="Profile", required=False)
     remote_instances = forms.IntegerField(label="Instances", required=False, min_value=0, max_value=MOST_INSTANCES)
     link = forms.ChoiceField(label="Link", required=False)
-    threshold_tokens = forms.FloatField(label="Threshold t", required=False, min_value=0)
+    threshold_tokens = forms.FloatField(
+        label="Threshold t",
+        required=False,
+        min_value=0,
+        help_text="Requests of more uncached tokens are prefilled remotely.",
+    )
     local_profile = forms.ChoiceField(label="Profile")
     local_instances = forms.IntegerField(label="Instances", min_value=0, max_value=MOST_INSTANCES)
     prefill_instances = forms.IntegerField(label="of them prefill", min_value=0, max_value=MOST_INSTANCES)
-    max_batch = forms.FloatField(label="Requests at once", min_value=0)
-    step_ms = forms.FloatField(label="Decode step", min_value=0)
-    slo_tokens_per_s = forms.FloatField(label="Promise", required=False, min_value=0)
+    max_batch = forms.FloatField(
+        label="Requests at once", min_value=0, help_text="That one decode instance serves together: its largest batch."
+    )
+    step_ms = forms.FloatField(
+        label="Decode step",
+        min_value=0,
+        help_text="Time in which each of them gets one token, T_decode: 25 ms are 40 tokens/s.",
+    )
+    slo_tokens_per_s = forms.FloatField(
+        label="Promise",
+        required=False,
+        min_value=0,
+        help_text="Output speed that each request is promised, its SLO: the result says where decode is slower. "
+        "Empty: none.",
+    )
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
@@ -70,7 +87,8 @@ class ScenarioForm(forms.Form):
             assert isinstance(control, forms.ChoiceField)  # noqa: S101 - tells the type checker
             control.choices = [*first, *choices]
         for field, control in self.fields.items():
-            control.widget.attrs |= {"id": field, "aria-describedby": f"{field}-error", "autocomplete": "off"}
+            described_by = f"{field}-error {field}-help" if control.help_text else f"{field}-error"
+            control.widget.attrs |= {"id": field, "aria-describedby": described_by, "autocomplete": "off"}
             if isinstance(control, forms.FloatField):
                 control.widget.attrs["step"] = "any"
             if field in self.errors:

@@ -24,6 +24,9 @@ def test_a_planner_builds_the_case_study_again_and_sees_its_published_figures(vi
     page.get_by_role("button", name="Store scenario").click()
     # One field was forgotten: it is named, and nothing that was typed is lost.
     expect(page.get_by_role("alert")).to_contain_text("of them prefill")
+    expect(page.get_by_role("alert")).to_be_focused()
+    page.get_by_role("alert").get_by_role("link", name="of them prefill").click()
+    expect(page.get_by_label("of them prefill")).to_be_focused()
     expect(page.get_by_label("Title")).to_have_value("The case study again")
     page.get_by_label("of them prefill").fill("3")
     page.get_by_role("button", name="Store scenario").click()

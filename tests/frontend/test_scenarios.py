@@ -93,6 +93,23 @@ def test_a_mistake_is_told_beside_its_field_and_what_was_typed_is_kept(planner, 
     assert not Entry.objects.filter(name="mine").exists()
 
 
+@pytest.mark.parametrize(
+    ("field", "unit", "said"),
+    [
+        ("max_batch", "requests", "That one decode instance serves together"),
+        ("step_ms", "ms", "Time in which each of them gets one token"),
+        ("slo_tokens_per_s", "tokens/s", "Output speed that each request is promised"),
+        ("threshold_tokens", "tokens", "Requests of more uncached tokens are prefilled remotely"),
+    ],
+)
+def test_a_field_is_explained_and_has_its_unit(planner, field, unit, said):
+    page = planner.get("/scenarios/new/").content.decode()
+    drawn = page.split(f'<label for="{field}">')[1].split('<div class="field">')[0]
+    assert f'aria-describedby="{field}-error {field}-help"' in drawn
+    assert f'<span class="unit">{unit}</span>' in drawn
+    assert said in drawn.split(f'id="{field}-help">')[1].split("</p>")[0]
+
+
 def test_a_name_that_is_taken_is_told_beside_the_name(planner):
     planner.post("/scenarios/new/", CASE_STUDY)
     page = planner.post("/scenarios/new/", CASE_STUDY).content.decode()

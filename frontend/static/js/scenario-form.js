@@ -1,4 +1,6 @@
 // The scenario editor: offers only profiles of the chosen model, and fills in what a profile says of decode.
+import { leadToMistakes } from "./mistakes.js";
+
 const profiles = JSON.parse(document.getElementById("profiles-data").textContent);
 const { elements } = document.querySelector("[data-scenario-form]");
 
@@ -31,3 +33,4 @@ elements.model.addEventListener("change", offer);
 elements.remote_profile.addEventListener("change", remote);
 elements.local_profile.addEventListener("change", decode);
 offer();
+leadToMistakes();

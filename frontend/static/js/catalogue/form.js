@@ -1,4 +1,6 @@
 // The form of an entry: shows of each choice what is chosen, leads to mistakes, and warns before typed text is lost.
+import { leadToMistakes } from "../mistakes.js";
+
 const form = document.querySelector("[data-entry-form]");
 
 for (const part of form.querySelectorAll("[data-choice]")) {
@@ -13,16 +15,7 @@ for (const part of form.querySelectorAll("[data-choice]")) {
   show();
 }
 
-// A list of mistakes is read first; its links lead to inputs, which the browser scrolls to but does not focus.
-const notice = document.querySelector("[data-summary], [data-conflict]");
-notice?.focus();
-for (const link of document.querySelectorAll("[data-summary] a")) {
-  link.addEventListener("click", (event) => {
-    event.preventDefault();
-    document.getElementById(decodeURIComponent(link.hash.slice(1)))?.focus();
-  });
-}
-
+const notice = leadToMistakes();
 const written = () => JSON.stringify([...new FormData(form)].filter(([name]) => name !== "csrfmiddlewaretoken"));
 // What came back with mistakes, or with what somebody else changed, is not stored yet.
 const stored = notice ? null : written();
