@@ -223,7 +223,8 @@ def narrowed(queryset: QuerySet[Entry], asked: Any, filters: Filters) -> QuerySe
         queryset = queryset.filter(origin=origin)
     for field, schema in filters.items():
         if field in asked:
-            queryset = queryset.filter(_condition(field, _checked(field, asked[field], schema)))
+            value = _checked(field, asked[field], schema)
+            queryset = queryset.filter(_condition(field, value, schema.model_fields[field].default))
     return queryset.order_by(*_order(asked.get("ordering", "name")), "name")
 
 
@@ -239,11 +240,13 @@ def _checked(field: str, text: str, schema: type[Table]) -> str:
         raise from_validation(problem, given, {}) from problem
 
 
-def _condition(field: str, value: str) -> Q:
+def _condition(field: str, value: str, default: Any) -> Q:
+    """Whether a document has the value, or means it by saying nothing."""
     if field == AS_OF:
         # From "" on: PostgreSQL takes a null for less than any text.
         return Q(document__date__lte=value, document__date__gte="")
-    return Q(**{f"document__{field}": value})
+    unsaid = Q(**{f"document__{field}__isnull": True}) if value == default else Q()
+    return Q(**{f"document__{field}": value}) | unsaid
 
 
 def _order(asked: str) -> list[Any]:

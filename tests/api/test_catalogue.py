@@ -208,6 +208,18 @@ def test_pages_beyond_the_last_are_not_there_and_a_history_has_pages_too(client)
     assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "page_size")
 
 
+def test_a_filter_sees_what_an_entry_means_and_does_not_say():
+    seeding.seed()
+    assert len(listed("kv_dtype=bf16&page_size=200", "models")) == store.entries("models").count()
+    fp8 = {**store.entries("models").first().document, "name": "small", "kv_dtype": "fp8"}
+    store.create("models", fp8)
+    assert [each["name"] for each in listed("kv_dtype=fp8", "models")] == ["small"]
+    assert "small" not in [each["name"] for each in listed("kv_dtype=bf16&page_size=200", "models")]
+    nowhere = [each["name"] for each in listed("page_size=200") if not each["document"].get("region")]
+    assert [each["name"] for each in listed("region=&page_size=200")] == nowhere
+    assert Client().get(address("models") + "?kv_dtype=fp4").json()["errors"][0]["field"] == "kv_dtype"
+
+
 def test_a_stored_scenario_is_evaluated_by_its_name(client):
     seeding.seed()
     assert post(client, address("scenarios", "case-study-prfaas-pd", "clone"), {"name": "mine"}).status_code == 201
