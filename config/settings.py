@@ -73,8 +73,9 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"]["OPTIONS"] = {"transaction_mode": "IMMEDIATE", "timeout": 20}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# A scenario may carry a million recorded lengths; files to import come by a way of their own and are never in memory.
-DATA_UPLOAD_MAX_MEMORY_SIZE = 64 * 2**20
+# The largest document is traffic from a trace, of up to 100,000 lengths each with its count for prompts, outputs and
+# what a cache leaves of them: 7 MB. Files to import come by a way of their own and are never in memory.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 2**20
 PREVIEW_MAX_BYTES = 16 * 10**6
 UPLOAD_MAX_BYTES = int(text("UPLOAD_MAX_BYTES", str(8 * 10**9)))
 

@@ -41,7 +41,7 @@ def read_request(data: Any, query: Mapping[str, str], options: tuple[str, ...] =
     try:
         asked = _scenario(envelope["scenario"], envelope.get("set", {}))
     except DocumentError as problem:
-        raise DocumentError([*found, *problem.errors]) from problem
+        raise DocumentError([*found, *problem.told], problem.more) from problem
     if found:
         raise DocumentError(found)
     return ScenarioRequest(asked, str(form))

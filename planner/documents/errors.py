@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from pydantic import ValidationError
@@ -13,6 +14,11 @@ from pydantic import ValidationError
 from planner.documents import paths
 
 SHOWN = 80
+"""Characters of a value that is quoted in a message."""
+LONGEST_FIELD, LONGEST_VALUE, LONGEST_MESSAGE = 400, 200, 1000
+"""Characters of each part of an answer; whatever a document holds, what is said of it stays short."""
+MOST_TOLD = 100
+"""Mistakes that are told one by one."""
 
 LIMITS = {
     "greater_than": "must be greater than {gt:g}",
@@ -52,44 +58,52 @@ class FieldError:
     message: str
 
     def __str__(self) -> str:
-        where = self.field or "document"
-        given = "" if self.value is None else shown(self.value) + " "
-        return one_line(f"{where}: {given}{self.message}")
+        where = one_line(self.field or "document", LONGEST_FIELD)
+        given = "" if self.value is None else one_line(shown(self.value)) + " "
+        return f"{where}: {given}{one_line(self.message, LONGEST_MESSAGE)}"
 
     def as_json(self) -> dict[str, Any]:
         """The same as the API shows it; a value that is not plain becomes text."""
-        field = None if self.field is None else one_line(self.field)
-        return {"field": field, "value": _plain(self.value), "message": one_line(self.message)}
+        field = None if self.field is None else one_line(self.field, LONGEST_FIELD)
+        return {"field": field, "value": _plain(self.value), "message": one_line(self.message, LONGEST_MESSAGE)}
 
 
 def shown(value: Any) -> str:
     """A value as it is quoted in a message: cut where it is long, wide or deep."""
-    text = _QUOTE.repr(value)
-    return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
+    return paths.cut(_QUOTE.repr(value), SHOWN)
 
 
 _QUOTE = reprlib.Repr(maxstring=SHOWN, maxlong=SHOWN, maxother=SHOWN, maxlevel=3)
 
 
-def one_line(text: str) -> str:
-    """The text with what does not print (line breaks, controls, broken Unicode) escaped."""
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+def one_line(text: str, most: int = LONGEST_MESSAGE) -> str:
+    """The text, cut to `most` characters, with what does not print (line breaks, controls, broken Unicode) escaped."""
+    kept = paths.cut(text, most)
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in kept)
 
 
 def _plain(value: Any) -> str | int | float | None:
     if isinstance(value, str):
-        return one_line(value)
+        return one_line(value, LONGEST_VALUE)
     if value is None or isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
         return value
     return shown(value)
 
 
 class DocumentError(ValueError):
-    """A document that is refused; `errors` has every mistake found."""
+    """A document that is refused; `told` has the first mistakes found, `more` counts those beyond them."""
 
-    def __init__(self, errors: Sequence[FieldError]) -> None:
-        super().__init__("; ".join(str(error) for error in errors))
-        self.errors = tuple(errors)
+    def __init__(self, errors: Iterable[FieldError], more: int = 0) -> None:
+        found = iter(errors)
+        self.told = tuple(islice(found, MOST_TOLD))
+        self.more = more + sum(1 for _ in found)
+        super().__init__("; ".join(str(error) for error in self.errors))
+
+    @property
+    def errors(self) -> tuple[FieldError, ...]:
+        """What is told; the last line says how many more mistakes there are."""
+        rest = FieldError(None, None, f"has {self.more:,} more mistakes, which are not listed")
+        return (*self.told, rest) if self.more else self.told
 
 
 def refuse(field: str | None, value: Any, message: str) -> DocumentError:

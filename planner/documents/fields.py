@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, Tag
@@ -35,6 +36,11 @@ class Provenance(Table):
     source: Text = ""
 
 
+Origins = Annotated[dict[str, Provenance], Field(max_length=2000)]
+"""Where the figures of a document come from, by their dotted paths."""
+
+
+@cache
 def fields_by_place(document: type[BaseModel]) -> dict[str, list[str]]:
     """The fields that each part of a kind of document has, by the dotted place of the part."""
     places: dict[str, list[str]] = {}

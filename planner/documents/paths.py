@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
+
+LONGEST_NAME = 100
+"""Characters of a part of a path that is told; no name has more."""
+MOST_NAMED = 1000
+"""Items of a list that are looked through for a name; no list of named items has more."""
+MOST_KNOWN = 20
+"""Names that are offered in the place of an unknown one."""
 
 
 class NoSuchPath(KeyError):
@@ -19,19 +27,26 @@ def step(container: Any, key: str, path: str) -> Any:
     if isinstance(container, dict) and key in container:
         return container[key]
     if isinstance(container, list):
-        for item in container:
+        for item in islice(container, MOST_NAMED):
             if isinstance(item, dict) and item.get("name") == key:
                 return item
     raise NoSuchPath(path, known(container))
 
 
 def known(container: Any) -> list[str]:
-    """What a path may go on with from here."""
+    """What a path may go on with from here; no more than the first names."""
+    names: Iterator[Any] = iter(())
     if isinstance(container, dict):
-        return list(container)
-    if isinstance(container, list):
-        return [str(item["name"]) for item in container if isinstance(item, dict) and "name" in item]
-    return []
+        names = iter(container)
+    elif isinstance(container, list):
+        named = (item for item in islice(container, MOST_NAMED) if isinstance(item, dict) and "name" in item)
+        names = (item["name"] for item in named)
+    return [cut(str(name), LONGEST_NAME) for name in islice(names, MOST_KNOWN)]
+
+
+def cut(text: str, most: int) -> str:
+    """The text, or its beginning where it has more than so many characters."""
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def get(document: Any, path: str) -> Any:
@@ -62,7 +77,7 @@ def named(document: Any, loc: Sequence[str | int], missing: bool) -> str:
         if isinstance(document, list) and isinstance(key, int) and key < len(document):
             document = document[key]
             name = document.get("name") if isinstance(document, dict) else None
-            parts.append(str(name) if isinstance(name, str) else str(key))
+            parts.append(cut(name, LONGEST_NAME) if isinstance(name, str) else str(key))
         elif isinstance(document, dict) and key in document:
             document = document[key]
             parts.append(str(key))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.documents.fields import Name, Provenance, Table, Text
+from planner.documents.fields import Name, Origins, Table, Text
 
 
 class Entry(Table):
@@ -11,4 +11,4 @@ class Entry(Table):
     name: Name
     title: Text = ""
     notes: Text = ""
-    provenance: dict[str, Provenance] = {}
+    provenance: Origins = {}

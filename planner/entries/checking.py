@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from planner.documents import paths
 from planner.documents.errors import DocumentError, FieldError, from_validation, refuse
 from planner.documents.fields import fields_by_place
-from planner.documents.plain import impurities
+from planner.documents.plain import require_plain
 from planner.entries.base import Entry
 from planner.entries.hardware import Hardware
 from planner.entries.link import Link
@@ -49,11 +49,9 @@ def check(kind: str, document: Any) -> Entry:
     """The entry that a document is. Raises DocumentError with every mistake."""
     if not isinstance(document, Mapping):
         raise refuse(None, None, "must be a table of fields")
-    found = list(impurities(document))
+    require_plain(document)
     if document.get("name") in RESERVED:
-        found.append(FieldError("name", document["name"], "is an address of its own; choose another"))
-    if found:
-        raise DocumentError(found)
+        raise refuse("name", document["name"], "is an address of its own; choose another")
     schema = KINDS[kind].schema
     try:
         entry = schema.model_validate(deepcopy(dict(document)))

@@ -50,7 +50,7 @@ class Recorded(Table):
 
     kind: Literal["recorded"]
     interval_s: Positive
-    share: Annotated[list[Share], Field(min_length=1, max_length=100_000)]
+    share: Annotated[list[Share], Field(min_length=1, max_length=100_000, fail_fast=True)]
 
 
 class Link(Entry):

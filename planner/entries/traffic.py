@@ -15,6 +15,7 @@ from planner.engine.lengths import LengthDistribution
 from planner.entries.base import Entry
 
 MOST_SAMPLES = 1_000_000
+# Of lists this long only the first mistake is told: `fail_fast`.
 Requests = Annotated[int, Field(ge=1, le=10**12)]
 Weight = Annotated[float, Field(gt=0, le=1)]
 
@@ -116,8 +117,8 @@ class EmpiricalLengths(Lengths):
     """Recorded lengths; `counts` says how many requests had each, without it each stands for one."""
 
     distribution: Literal["empirical"]
-    samples: Annotated[list[Tokens], Field(min_length=1, max_length=MOST_SAMPLES)]
-    counts: Annotated[list[Requests], Field(min_length=1, max_length=MOST_SAMPLES)] | None = None
+    samples: Annotated[list[Tokens], Field(min_length=1, max_length=MOST_SAMPLES, fail_fast=True)]
+    counts: Annotated[list[Requests], Field(min_length=1, max_length=MOST_SAMPLES, fail_fast=True)] | None = None
 
     def lengths(self) -> lengths.Empirical:
         """The engine's distribution."""
@@ -213,7 +214,7 @@ class RecordedArrivals(Table):
 
     process: Literal["recorded"]
     interval_s: Positive
-    rate_rps: Annotated[list[NotNegative], Field(min_length=1, max_length=100_000)]
+    rate_rps: Annotated[list[NotNegative], Field(min_length=1, max_length=100_000, fail_fast=True)]
 
     @model_validator(mode="after")
     def _is_a_process(self) -> Self:
@@ -276,8 +277,10 @@ class ReuseByLength(Table):
 class UncachedTokens(Table):
     """Recorded tokens that the cache left of each prompt, 0 where it held all; `counts` as of empirical lengths."""
 
-    samples: Annotated[list[Annotated[float, Field(ge=0, le=1e9)]], Field(min_length=1, max_length=MOST_SAMPLES)]
-    counts: Annotated[list[Requests], Field(min_length=1, max_length=MOST_SAMPLES)] | None = None
+    samples: Annotated[
+        list[Annotated[float, Field(ge=0, le=1e9)]], Field(min_length=1, max_length=MOST_SAMPLES, fail_fast=True)
+    ]
+    counts: Annotated[list[Requests], Field(min_length=1, max_length=MOST_SAMPLES, fail_fast=True)] | None = None
 
     @model_validator(mode="after")
     def _is_a_distribution(self) -> Self:

@@ -9,7 +9,7 @@ from planner.catalog import NotInCatalogue
 from planner.documents.errors import refuse
 from planner.documents.fields import PROVENANCE_KINDS
 from planner.entries.model import Model
-from planner.scenario.schema import TrafficTable
+from planner.scenario.schema import MOST_CLUSTERS, TrafficTable
 
 type Origins = dict[str, Any]
 
@@ -31,7 +31,7 @@ def resolve(raw: dict[str, Any], catalogue: Catalogue) -> None:
     if isinstance(raw.get("traffic"), str):
         _put(raw, raw, "traffic", "traffic", *_traffic(catalogue, raw["traffic"]))
     clusters = raw.get("clusters")
-    for cluster in clusters if isinstance(clusters, list) else []:
+    for cluster in clusters[:MOST_CLUSTERS] if isinstance(clusters, list) else []:  # more are refused
         if isinstance(cluster, dict) and isinstance(cluster.get("hardware"), str):
             path = f"clusters.{cluster.get('name')}.hardware"
             entry = _entry(catalogue, "hardware", cluster["hardware"], path)

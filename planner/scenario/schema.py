@@ -6,13 +6,14 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from planner.documents.fields import Count, Name, NotNegative, Points, Positive, Provenance, Table
+from planner.documents.fields import Count, Name, NotNegative, Origins, Points, Positive, Table
 from planner.entries.link import Bandwidth, LinkPrice
 from planner.entries.model import KvSize
 from planner.entries.profile import Measured
 from planner.entries.traffic import TrafficFields
 
 SCHEMA_VERSION = 1
+MOST_CLUSTERS = 100
 
 
 class Profile(Measured):
@@ -119,7 +120,7 @@ class Document(Table):
     title: str = ""
     description: str = ""
     model: Model
-    clusters: Annotated[list[Cluster], Field(min_length=1, max_length=100)]
+    clusters: Annotated[list[Cluster], Field(min_length=1, max_length=MOST_CLUSTERS)]
     links: Annotated[list[LinkTable], Field(max_length=100)] = []
     traffic: TrafficTable
     decode: DecodeTable
@@ -127,4 +128,4 @@ class Document(Table):
     prices: Annotated[list[Price], Field(max_length=1000)] = []
     routing: Routing
     free: Annotated[list[str], Field(max_length=100)] = []
-    provenance: dict[str, Provenance] = {}
+    provenance: Origins = {}

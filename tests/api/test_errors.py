@@ -147,6 +147,21 @@ def test_a_body_beyond_the_limit_is_answered_with_413_and_the_limit(settings):
     assert errors(post(b" " * 1000))[0]["message"].startswith("JSON parse error")
 
 
+def test_a_body_larger_than_any_document_is_refused_unread():
+    assert errors(post(b"[" * (8 * 2**20 + 1)), 413)[0]["message"] == "the body must not exceed 8388608 bytes"
+
+
+def test_an_answer_is_shorter_than_what_it_refuses():
+    answer = post({**shipped(), **{f"{index}{'k' * 200}": "v" * 2000 for index in range(1000)}, "form": "f" * 10**6})
+    assert errors(answer)[-1]["message"] == "has 901 more mistakes, which are not listed"
+    assert len(answer.content) < 100_000
+
+
+def test_an_envelope_of_a_thousand_fields_is_answered_with_a_hundred_of_them():
+    found = errors(post({"scenario": BASE, **dict.fromkeys(map(str, range(1000)), 1), "set": {"decode.x": 1}}))
+    assert (len(found), found[-1]["message"]) == (101, "has 901 more mistakes, which are not listed")
+
+
 def pit(depth):
     value = 1
     for _ in range(depth):
