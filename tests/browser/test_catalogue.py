@@ -160,3 +160,11 @@ def test_no_page_scrolls_sideways(visit, width, scheme):
     ):  # fmt: skip
         visitor.open(f"/catalogue/{address}")
         assert fits(page), address
+
+
+def test_a_laptop_shows_every_offer_whole(visitor):
+    page = visitor.open("/catalogue/prices/h100-azure-nd96isr-h100-v5-2026-11-09/")
+    assert fits(page)
+    region = page.get_by_role("region", name="Offers, table")
+    expect(region.get_by_role("row", name="Azure")).to_contain_text("12.290")
+    assert region.evaluate("table => table.scrollWidth <= table.clientWidth")
