@@ -136,6 +136,21 @@ class Revision(models.Model):
         return f"{self.entry_id} revision {self.number}: {self.change}"
 
 
+class Deleted(models.Model):
+    """A shipped entry that somebody deleted: it is not stored again until somebody asks for it."""
+
+    kind = models.CharField(max_length=20)
+    name = models.CharField(max_length=100)
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["kind", "name"], name="deleted_address"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind}/{self.name}"
+
+
 class Trace(models.Model):
     """A recorded trace, stored once however many traffic entries use it: found by what it holds."""
 

@@ -13,10 +13,11 @@ from django.db import IntegrityError, transaction
 
 from planner import catalog, facts, recorded, scenario, store
 from planner.catalog.traces import HERE
+from planner.documents.errors import refuse
 from planner.documents.order import ordered
-from planner.entries import check
+from planner.entries import KINDS, check
 from planner.importers.traces.collect import Collected, Order, collect
-from planner.models import Entry, Revision
+from planner.models import Deleted, Entry, Revision
 from planner.scenario.schema import Document
 
 TRACES = {
@@ -25,6 +26,8 @@ TRACES = {
 }
 """Entries of the shipped traces: file and title."""
 Change = Revision.Change
+type Place = tuple[str, str]
+"""Kind and name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,24 +39,56 @@ class Shipped:
     facts: dict[str, Any]
 
     @property
-    def place(self) -> tuple[str, str]:
+    def place(self) -> Place:
         """By which it is found."""
         return self.kind, self.document["name"]
 
+    @property
+    def named(self) -> set[Place]:
+        """Entries that it names."""
+        references = KINDS[self.kind].references if self.kind in KINDS else {}
+        return {(target, self.document[field]) for field, target in references.items()}
 
-def seed() -> int:
+
+def seed(*, deleted: bool = False) -> int:
     """Stores what is not there yet, and brings what nobody has changed up to date; the number of entries touched.
 
-    An entry that was deleted comes back at the next start: to be rid of it for good, archive it.
+    What somebody deleted stays away, and with it what names it; `deleted` brings it back.
     """
     try:
         with transaction.atomic():
-            there = set(Entry.objects.values_list("kind", "name"))
-            new = [each for each in (*_entries(), *_traffic(there)) if each.place not in there]
-            _add(new)
-            return len(new) + _bring_up_to_date()
+            if deleted:
+                Deleted.objects.all().delete()
+            return _add_missing() + _bring_up_to_date()
     except IntegrityError:  # another process that has started at the same time does the same
         return 0
+
+
+def bring_back(kind: str, name: str) -> Entry | None:
+    """Stores a shipped entry again that somebody deleted; None where none of that name was.
+
+    Raises DocumentError where it cannot be had again by itself.
+    """
+    was = Deleted.objects.filter(kind=kind, name=name)
+    if store.named(kind, name) or not was.exists():
+        return None
+    with transaction.atomic():
+        was.delete()
+        seed()
+        entry = store.named(kind, name)
+        if entry is None:
+            raise refuse("name", name, "cannot come back: it is shipped no more, or names what was deleted too")
+    return entry
+
+
+def _add_missing() -> int:
+    there = set(Entry.objects.values_list("kind", "name"))
+    away = there | set(Deleted.objects.values_list("kind", "name"))
+    new = [each for each in (*_entries(), *_traffic(away)) if each.place not in away]
+    known = there | {each.place for each in new}
+    complete = [each for each in new if each.named <= known]
+    _add(complete)
+    return len(complete)
 
 
 def _add(new: list[Shipped]) -> None:
@@ -101,10 +136,10 @@ def _checked(kind: str, document: dict[str, Any]) -> Shipped:
 # --- traces ------------------------------------------------------------------------------------------------------
 
 
-def _traffic(there: set[tuple[str, str]]) -> Iterator[Shipped]:
-    """Entries of the shipped traces that are not there yet, their requests stored."""
+def _traffic(away: set[Place]) -> Iterator[Shipped]:
+    """Entries of the shipped traces, except those that stay away, their requests stored."""
     for name, (file, title) in TRACES.items():
-        if ("traffic", name) not in there:
+        if ("traffic", name) not in away:
             collected, chunks = _recorded(file)
             recorded.keep(collected.digest, sum(collected.rows), collected.imported.facts, chunks)
             yield _checked("traffic", _document(name, file, title, collected))

@@ -16,7 +16,7 @@ from planner.documents.errors import DocumentError, FieldError, refuse
 from planner.documents.order import ordered
 from planner.documents.plain import printable
 from planner.entries import KINDS, check
-from planner.models import Entry, Revision, Trace
+from planner.models import Deleted, Entry, Revision, Trace
 from planner.scenario.schema import Document
 
 SCENARIOS = "scenarios"
@@ -184,13 +184,19 @@ def restore(entry: Entry, *, revision: int, by: int | None = None) -> Entry:
 
 
 def delete(entry: Entry, *, revision: int | None = None) -> None:
-    """Removes it with its history. Raises InUse, and Conflict where `revision` is given and is not the last."""
+    """Removes it with its history, for good: `planner.seeding` does not store it again unasked.
+
+    Raises InUse, and Conflict where `revision` is given and is not the last.
+    """
     if revision not in (None, entry.revision):
         raise Conflict(f"{entry} was changed by somebody else since revision {revision}; reload and try again")
     using = users(entry)
     if using:
         raise InUse(using)
-    entry.delete()
+    with transaction.atomic():
+        if entry.origin == Entry.Origin.SHIPPED:
+            Deleted.objects.get_or_create(kind=entry.kind, name=entry.name)
+        entry.delete()
 
 
 def clone(entry: Entry, name: str, *, by: int | None = None) -> Entry:

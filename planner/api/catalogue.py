@@ -15,7 +15,7 @@ from rest_framework.pagination import PageNumberPagination
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from planner import store
+from planner import seeding, store
 from planner.api.evaluate import ErrorsSerializer
 from planner.documents.errors import from_validation, refuse
 from planner.documents.fields import Table
@@ -146,9 +146,16 @@ class EntryViewSet(viewsets.ReadOnlyModelViewSet[Entry]):
         entry = self.get_object()
         return _entry(store.archive(entry, revision=_revision(request, entry), by=request.user.pk))
 
-    @extend_schema(summary="Offer an entry again", request=None, responses={200: EntrySerializer, **CONFLICT})
+    @extend_schema(
+        summary="Offer an entry again: one that was archived, or a shipped one that was deleted",
+        request=None,
+        responses={200: EntrySerializer, **REFUSED, **CONFLICT},
+    )
     @action(detail=True, methods=["post"])
     def restore(self, request: Request, name: str) -> Response:
+        returned = seeding.bring_back(self.kind, name)
+        if returned:
+            return _entry(returned)
         entry = self.get_object()
         return _entry(store.restore(entry, revision=_revision(request, entry), by=request.user.pk))
 

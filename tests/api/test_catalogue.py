@@ -107,6 +107,18 @@ def test_what_is_used_is_archived_restored_and_not_deleted(client):
     assert post(client, address("hardware", "x1", "restore"), {}).json()["archived"] is False
 
 
+def test_a_shipped_entry_that_was_deleted_is_gone_and_can_be_restored(client):
+    seeding.seed()
+    where = address("links", "case-study-100g")
+    assert client.delete(where).status_code == 204
+    seeding.seed()
+    assert client.get(where).status_code == 404
+    assert post(Client(), where + "restore/", {}).status_code in {401, 403}
+    assert post(client, where + "restore/", {}).json()["origin"] == "shipped"
+    assert client.get(where).status_code == 200
+    assert post(client, address("links", "never-there", "restore"), {}).status_code == 404
+
+
 def test_a_history_tells_who_changed_what(client):
     post(client, address("hardware"), CHIP)
     put(client, address("hardware", "x1"), {**CHIP, "tdp_w": 900.0})

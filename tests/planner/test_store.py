@@ -9,7 +9,7 @@ from hypothesis.extra.django import TestCase
 from planner import exchange, seeding, store
 from planner.catalog import documents, files
 from planner.documents.errors import DocumentError
-from planner.models import Entry, Revision
+from planner.models import Deleted, Entry, Revision
 
 pytestmark = pytest.mark.django_db
 CHIP = {"name": "x1", "title": "Chip X1", "memory_bytes": 8e10, "dense_flops": {"bf16": 1e15}}
@@ -171,6 +171,50 @@ def test_seeding_brings_up_to_date_what_nobody_changed():
     Entry.objects.filter(kind="hardware", name="h20").update(document={"name": "h20", "title": "old"})
     assert seeding.seed() == 1
     assert Entry.objects.get(kind="hardware", name="h20").document["title"] == "NVIDIA H20"
+
+
+def test_a_shipped_entry_that_was_deleted_stays_away_until_it_is_asked_for():
+    seeding.seed()
+    store.delete(Entry.objects.get(kind="links", name="case-study-100g"))
+    store.delete(Entry.objects.get(kind="traffic", name="synthetic-completions"))
+    assert seeding.seed() == 0
+    assert store.named("links", "case-study-100g") is None
+    assert seeding.seed(deleted=True) == 2
+    assert store.named("links", "case-study-100g").origin == "shipped"
+    assert seeding.seed(deleted=True) == 0
+
+
+def test_one_deleted_entry_is_brought_back_without_the_others():
+    seeding.seed()
+    for name in ("case-study-100g", "internet-replication"):
+        store.delete(Entry.objects.get(kind="links", name=name))
+    assert seeding.bring_back("links", "case-study-100g").name == "case-study-100g"
+    assert store.named("links", "internet-replication") is None
+    assert seeding.bring_back("links", "case-study-100g") is None
+    assert seeding.bring_back("links", "never-there") is None
+
+
+def test_an_entry_of_ones_own_under_the_name_of_a_deleted_one_is_left_alone():
+    seeding.seed()
+    store.delete(Entry.objects.get(kind="links", name="case-study-100g"))
+    store.create("links", {**documents("links")[0], "name": "case-study-100g"})
+    assert seeding.seed(deleted=True) == 0
+    assert Entry.objects.get(kind="links", name="case-study-100g").origin == "user"
+
+
+def test_nothing_is_seeded_that_names_what_was_deleted():
+    seeding.seed()
+    chip = Entry.objects.get(kind="hardware", name="h20")
+    named = [(user.kind, user.name) for user in store.users(chip)]
+    assert {kind for kind, _ in named} == {"prices", "profiles"}
+    for kind, name in (*named, ("hardware", "h20")):
+        store.delete(Entry.objects.get(kind=kind, name=name))
+    with pytest.raises(DocumentError, match="names what was deleted too"):
+        seeding.bring_back(*named[0])
+    Deleted.objects.exclude(kind="hardware").delete()  # as if a later version were the first to ship the others
+    assert seeding.seed() == 0
+    chip = seeding.bring_back("hardware", "h20")
+    assert [(user.kind, user.name) for user in store.users(chip)] == named
 
 
 class RoundTrips(TestCase):

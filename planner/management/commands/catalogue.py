@@ -25,7 +25,8 @@ class Command(BaseCommand):
         export.add_argument("--kind", choices=store.ALL_KINDS, action="append", help="only these; may be repeated")
         export.add_argument("--json", action="store_true", help="write JSON instead of YAML")
         actions.add_parser("import", help="store every entry of a file, or none").add_argument("file", type=Path)
-        actions.add_parser("seed", help="store what the product ships with and what is not there yet")
+        seed = actions.add_parser("seed", help="store what the product ships with and what is not there yet")
+        seed.add_argument("--deleted", action="store_true", help="bring back what was deleted, too")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -41,7 +42,7 @@ class Command(BaseCommand):
             case "import":
                 self.stdout.write(f"{len(self._read(options['file']))} entries stored or found equal")
             case _:
-                self.stdout.write(f"{seeding.seed()} entries stored or brought up to date")
+                self.stdout.write(f"{seeding.seed(deleted=options['deleted'])} entries stored or brought up to date")
 
     def _read(self, path: Path) -> list[Any]:
         try:
