@@ -123,6 +123,11 @@ def test_a_visitor_is_offered_to_sign_in_and_a_user_to_sign_out(client, django_u
     assert "Sign out planner" in client.get("/case-study/").content.decode()
 
 
+def test_the_sign_in_page_says_what_an_account_is_for(client):
+    page = client.get("/login/").content.decode()
+    assert "Changing the catalogue, importing, storing scenarios, and starting or cancelling jobs do." in page
+
+
 def test_a_wrong_password_is_said_and_the_name_is_kept(client):
     page = client.post("/login/", {"username": "planner", "password": "wrong"}).content.decode()
     assert 'role="alert"' in page
