@@ -15,7 +15,7 @@ from rest_framework.views import exception_handler as rest_exception_handler
 from planner import scenario, store
 from planner.documents.errors import FieldError, refuse
 from planner.engine.throughput import Form
-from planner.scenario import DocumentError, Scenario, catalogued
+from planner.scenario import DocumentError, Scenario
 
 ENVELOPE = ("scenario", "form", "set")
 
@@ -68,7 +68,7 @@ def _scenario(given: Any, overrides: Any) -> Scenario:
 def _named(name: str, overrides: Mapping[str, Any]) -> Scenario:
     """A shipped scenario, which nobody can change, or else a stored one. Raises DocumentError."""
     if name in scenario.SHIPPED:
-        return scenario.parse(catalogued(name), overrides)
+        return scenario.shipped(name, overrides, store.STORED)
     found = store.named(store.SCENARIOS, name)
     if found is None:
         known = ", ".join(sorted({*scenario.SHIPPED, *store.STORED.names(store.SCENARIOS)[:20]}))

@@ -2,7 +2,7 @@
 
 from planner.catalog import NotInCatalogue
 from planner.documents.errors import DocumentError, FieldError
-from planner.scenario.document import SHIPPED, Scenario, catalogued, load, parse, table
+from planner.scenario.document import SHIPPED, Scenario, load, parse, shipped, table
 from planner.scenario.references import Catalogue
 
 __all__ = [
@@ -12,8 +12,8 @@ __all__ = [
     "FieldError",
     "NotInCatalogue",
     "Scenario",
-    "catalogued",
     "load",
     "parse",
+    "shipped",
     "table",
 ]

@@ -69,8 +69,16 @@ def load(
     Raises DocumentError.
     """
     if name_or_path in SHIPPED:
-        return parse(catalogued(name_or_path), overrides)
+        return shipped(name_or_path, overrides, catalogue)
     return parse(source_document(name_or_path), overrides, catalogue)
+
+
+def shipped(name: str, overrides: Mapping[str, Any] | None = None, catalogue: Catalogue = catalog.SHIPPED) -> Scenario:
+    """A shipped scenario, whose own figures are the shipped ones; names that `overrides` set stand in `catalogue`.
+
+    Raises DocumentError.
+    """
+    return parse(resolve(catalogued(name), catalog.SHIPPED), overrides, catalogue)
 
 
 def catalogued(name: str) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from hypothesis import given, settings
 
+from planner import seeding, store
 from planner.evaluation import evaluate, whatif
 from planner.scenario import SHIPPED, load, parse
 from tests.planner.documents import BASE, documents, shipped
@@ -49,6 +50,16 @@ def test_the_form_is_exact_unless_said_otherwise_and_the_body_goes_before_the_ad
     assert post({"scenario": BASE})["form"] == "exact"
     assert post({"scenario": BASE}, f"{EVALUATE}?form=paper")["form"] == "paper"
     assert post({"scenario": BASE, "form": "exact"}, f"{EVALUATE}?form=paper")["form"] == "exact"
+
+
+@pytest.mark.django_db
+def test_a_name_set_in_a_shipped_scenario_is_a_stored_one():
+    seeding.seed()
+    traffic = store.named("traffic", "case-study")
+    store.create("traffic", {**traffic.document, "name": "mine", "output_tokens": 1.0})
+    assert post({"scenario": BASE, "set": {"traffic": "mine"}}) == post(
+        {"scenario": {**shipped(), "traffic": "mine"}, "set": {}}
+    )
 
 
 def test_a_field_set_in_the_envelope_is_set_and_marked_as_the_users():

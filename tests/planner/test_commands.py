@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
+from planner import seeding, store
 from planner.catalog import files
 from planner.evaluation import evaluate, optimize
 from planner.scenario import SHIPPED, load, parse
@@ -112,6 +113,28 @@ def test_export_applies_overrides_and_marks_them():
     document = files.parse(said("export", BASE, "--set", "links.wan.bandwidth_bps=6e9"))
     assert document["links"][0]["bandwidth_bps"] == 6e9
     assert parse(document).provenance("links.wan.bandwidth_bps")["kind"] == "user"
+
+
+@pytest.mark.django_db
+def test_a_name_that_is_set_in_a_shipped_scenario_is_a_stored_one():
+    seeding.seed()
+    store.clone(store.named("models", "internal-1t-hybrid"), "mine")
+    for hardware in ("h200", "h20"):
+        shipped_profile = store.named("profiles", f"internal-1t-hybrid-{hardware}x8").document
+        store.create("profiles", {**shipped_profile, "name": f"mine-{hardware}x8", "model": "mine"})
+    document = files.parse(said("export", BASE, "--set", "model=mine"))
+    assert document["model"]["name"] == "mine"
+    assert said("evaluate", BASE, "--set", "model=mine").splitlines()[1:] == said("evaluate", BASE).splitlines()[1:]
+    assert "known: " in refusal("evaluate", BASE, "--set", "model=nowhere")
+
+
+@pytest.mark.django_db
+def test_what_is_stored_does_not_change_a_shipped_scenario():
+    seeding.seed()
+    before = said("evaluate", BASE, "--json")
+    traffic = store.named("traffic", "case-study")
+    store.update(traffic, {**traffic.document, "output_tokens": 1.0}, revision=1)
+    assert said("evaluate", BASE, "--json") == before
 
 
 @pytest.mark.parametrize(
