@@ -9,20 +9,44 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from yaml.composer import Composer
+from yaml.constructor import SafeConstructor
+from yaml.cyaml import CParser  # type: ignore[attr-defined] # the stubs leave it out
+from yaml.resolver import Resolver
 
 LARGEST = 64 * 2**20
+"""Bytes of a file."""
+MOST_NODES = 1_000_000
+"""Values and keys of a YAML text."""
+SHOWN = 80
+"""Characters of a key that is quoted."""
 
 
 class Unreadable(ValueError):
     """A file that is not one YAML or JSON document."""
 
 
-class _Loader(yaml.SafeLoader):
-    """YAML as people mean it: 6e9 is a number, a key stands once, and there are no aliases to multiply."""
+class _Loader(Composer, CParser, SafeConstructor, Resolver):
+    """YAML as people mean it: 6e9 is a number, a key stands once, and there are no aliases to multiply.
+
+    Parsed in C, as yaml.CSafeLoader does, but composed in Python, where each value is seen before it is made.
+    """
+
+    def __init__(self, text: str) -> None:
+        CParser.__init__(self, text)
+        Composer.__init__(self)
+        SafeConstructor.__init__(self)
+        Resolver.__init__(self)
+        self.nodes = 0
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):
-            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call] # the stubs leave it out
+        self.nodes += 1
+        ahead = self.peek_event()
+        mark: Any = ahead and ahead.start_mark
+        if self.nodes > MOST_NODES:
+            said = f"more than {MOST_NODES:,} values and keys; JSON takes more"
+            raise yaml.MarkedYAMLError(problem=said, problem_mark=mark)
+        if isinstance(ahead, yaml.AliasEvent):
             raise yaml.MarkedYAMLError(problem="aliases are not taken", problem_mark=mark)
         return super().compose_node(parent, index)
 
@@ -30,7 +54,9 @@ class _Loader(yaml.SafeLoader):
         seen = set()
         for key, _ in node.value:
             if key.value in seen:
-                raise yaml.MarkedYAMLError(problem=f"{key.value!r} stands twice", problem_mark=key.start_mark)
+                raise yaml.MarkedYAMLError(
+                    problem=f"{str(key.value)[:SHOWN]!r} stands twice", problem_mark=key.start_mark
+                )
             seen.add(key.value)
         return super().construct_mapping(node, deep)
 
@@ -76,18 +102,21 @@ def _refuse_constant(name: str) -> None:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    table = dict(pairs)
-    if len(table) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise Unreadable(f"{next(key for key in keys if keys.count(key) > 1)!r} stands twice")
+    table: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in table:
+            raise Unreadable(f"{key[:SHOWN]!r} stands twice")
+        table[key] = value
     return table
 
 
 def _parse_yaml(text: str) -> Any:
     try:
-        return yaml.load(text, _Loader)  # noqa: S506 - a subclass of SafeLoader
+        return _Loader(text).get_single_data()
     except (yaml.YAMLError, ValueError, RecursionError, TypeError, LookupError, AttributeError) as problem:
         mark = getattr(problem, "problem_mark", None)
+        if mark and mark.line > text.count("\n"):  # what is never closed is told by where it begins
+            mark = getattr(problem, "context_mark", None) or mark
         where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         # PyYAML's own constructors fail with whatever they stumble over at `!!bool zz`.
         plain = isinstance(problem, LookupError | AttributeError)

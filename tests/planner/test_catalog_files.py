@@ -108,13 +108,13 @@ def test_aliases_are_refused_so_that_a_billion_laughs_stay_one(tmp_path):
     ("text", "said"),
     [
         ("a: !!python/object/apply:os.system [true]", "could not determine a constructor"),
-        ("a: [1, 2", "line 1"),
+        ("a: [1, 2", "line 1, column 4: did not find expected ',' or ']'"),
         ("a: b: c", "line 1"),
         ("\tb: 1", "line 1"),
-        ("a: \x00", "special characters are not allowed"),
+        ("a: \x00", "control characters are not allowed"),
         ("--- 1\n--- 2", "line 2"),
         ("? [1]\n: 2", "unhashable"),
-        ("[" * 100_000, "recursion"),
+        ("[" * 100_000, "line 1, column 1001: exceeded maximum nesting depth"),
         ("a: &x 1\nb: *x", "line 2"),
         ("9" * 5000, "digits"),
     ],
@@ -150,6 +150,25 @@ def test_a_file_beyond_64_mib_is_refused_before_it_is_read(tmp_path):
         file.truncate(64 * 2**20 + 1)
     with pytest.raises(files.Unreadable, match="larger than 64 MiB"):
         files.read(path)
+
+
+def test_a_yaml_text_of_more_values_than_any_document_has_is_refused_at_the_first_beyond_them(monkeypatch):
+    assert files.MOST_NODES == 1_000_000
+    monkeypatch.setattr(files, "MOST_NODES", 1000)
+    assert files.parse("- 1\n" * 999) == [1] * 999  # and the list itself
+    with pytest.raises(files.Unreadable, match=r"line 1000, column 3: more than 1,000 values and keys"):
+        files.parse("- 1\n" * 100_000)
+
+
+def test_a_key_that_stands_twice_is_found_in_one_pass_and_quoted_in_short():
+    """Looking for each of them among all would take 10,000,000,000 steps."""
+    keys = "".join(f'"{index}":1,' for index in range(100_000))
+    with pytest.raises(files.Unreadable, match="'9' stands twice"):
+        files.parse_json(f'{{{keys}"9":1}}')
+    for read in (files.parse_json, files.parse):
+        with pytest.raises(files.Unreadable) as refused:
+            read(f'{{"{"k" * 1000}": 1, "{"k" * 1000}": 2}}')
+        assert len(str(refused.value)) < 150
 
 
 @pytest.mark.parametrize(("text", "said"), [("NaN", "NaN"), ("[-Infinity]", "-Infinity"), ('{"a":1,"a":1}', "twice")])

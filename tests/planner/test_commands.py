@@ -163,7 +163,7 @@ def test_an_override_that_cannot_be_is_refused_in_one_line(pair, expected):
     [
         ("", "must be a table of fields"),
         ("a: 1\na: 2", "line 2, column 1: 'a' stands twice"),
-        ("a: \x00", "special characters"),
+        ("a: \x00", "control characters"),
         ("{}", "name: is missing"),
         ("1: 2", "1: is not text"),
         ('{"a\\nb": 1}', r"a\nb"),
