@@ -106,8 +106,9 @@ def numbers(values: Array) -> list[Any]:
 def notes(scenario: Scenario, at: Throughput) -> list[str]:
     """Sentences that a reader of the result must know."""
     said = [
-        f"{name} is extrapolated: some requests are shorter or longer than its measured lengths."
-        for name in at.extrapolated
+        f"{name} is extrapolated for {_percent(share.requests)} of its requests, {_percent(share.tokens)} of their "
+        f"tokens: these lie outside the measured {share.shortest:,.0f} to {share.longest:,.0f} tokens."
+        for name, share in at.extrapolated.items()
     ]
     if scenario.parsed.traffic.prefix.reuse != "none":
         said.append("Lengths are incremental: t and the means count what the prefix cache leaves of the prompts.")
@@ -118,6 +119,10 @@ def notes(scenario: Scenario, at: Throughput) -> list[str]:
     if offered and offered > at.lambda_max_rps:
         said.append(f"The {offered:.4g} req/s to be served exceed Λ_max, {at.lambda_max_rps:.4g} req/s.")
     return said
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %" if share >= 5e-4 else "less than 0.1 %"
 
 
 def varied(scenario: Scenario) -> tuple[str, ...]:

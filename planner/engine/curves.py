@@ -36,11 +36,6 @@ class Curve(Protocol):
         an empty piece has its upper bound at or below its lower one."""
 
 
-def extrapolates(curve: Curve, shortest: float, longest: float) -> bool:
-    """Whether lengths in [shortest, longest] reach outside the measured range of `curve`."""
-    return bool(shortest < curve.lengths[0] or longest > curve.lengths[-1])
-
-
 def checked_points(lengths: Sequence[float] | Array, values: Sequence[float] | Array) -> tuple[Array, Array]:
     """Both as read-only arrays of shape (n,).
 

@@ -64,11 +64,35 @@ def left_out(lengths: Sequence[float] | Array, values: Sequence[float] | Array) 
     return np.array(errors)
 
 
-def extrapolated_share(curve: Curve, lengths: LengthDistribution) -> float:
-    """Share of requests, in [0, 1], for whose lengths the curve was not measured."""
-    shortest, longest = curve.lengths[0], curve.lengths[-1]
-    # `between` is open below, and a request of exactly the shortest measured length is measured.
-    return float(lengths.between(0.0, np.nextafter(shortest, 0.0)) + lengths.between(longest, np.inf))
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """How much of some traffic has lengths for which a curve was not measured."""
+
+    requests: float
+    """Share of the requests, in [0, 1]."""
+    tokens: float
+    """Share of their tokens, in [0, 1]."""
+    shortest: float
+    """Shortest and longest measured length in tokens."""
+    longest: float
+
+
+def outside(curve: Curve, lengths: LengthDistribution, lower: float = 0.0, upper: float = math.inf) -> Outside | None:
+    """What of the requests with lower < L <= upper the curve was not measured for; None where that is nothing."""
+    shortest, longest = float(curve.lengths[0]), float(curve.lengths[-1])
+    # Open below, and a request of exactly the shortest measured length is measured.
+    cuts = np.clip([lower, np.nextafter(shortest, 0.0), longest, upper], lower, upper)
+    below, above = lengths.partial_means(cuts)
+    # Summed from its own end, a tail keeps its digits.
+    requests, tokens = lengths.between(cuts[:-1], cuts[1:]), -np.diff(above) if lower > 0 else np.diff(below)
+    if not min(requests[0] + requests[2], tokens[0] + tokens[2]) > 0:
+        return None
+    return Outside(_ends(requests), _ends(tokens), shortest, longest)
+
+
+def _ends(parts: Array) -> float:
+    """Share of the first and the last of three parts."""
+    return float((parts[0] + parts[2]) / parts.sum())
 
 
 def _columns(names: str, *given: Sequence[float] | Array) -> list[Array]:

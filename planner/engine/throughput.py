@@ -13,9 +13,10 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import ArrayLike
 
-from planner.engine.curves import Array, Curve, extrapolates
+from planner.engine.curves import Array, Curve
 from planner.engine.deployment import Deployment
 from planner.engine.lengths import conditional, offload_fraction
+from planner.engine.profile import Outside, outside
 from planner.engine.ttft import Ttft, percentiles
 
 BITS_PER_BYTE = 8
@@ -82,7 +83,8 @@ class Throughput:
     l_short: float
     egress_bps: float
     ttft: Ttft
-    extrapolated: tuple[str, ...]
+    extrapolated: dict[str, Outside]
+    """By the name of a curve, what of the requests that it serves it was not measured for."""
 
     @property
     def binding(self) -> tuple[Stage, ...]:
@@ -200,14 +202,11 @@ def evaluate(deployment: Deployment, form: Form = Form.EXACT) -> Throughput:
     )
 
 
-def extrapolated_curves(deployment: Deployment) -> tuple[str, ...]:
-    """Names of the curves that some request takes outside their measured range."""
+def extrapolated_curves(deployment: Deployment) -> dict[str, Outside]:
+    """The curves that some request takes outside their measured range."""
     lengths, t = deployment.lengths, deployment.threshold_tokens
-    names = []
-    if t < lengths.longest and deployment.prfaas:
-        shortest = max(t, lengths.shortest)
-        used = {"S_kv": deployment.s_kv, "T_prefill of PrfaaS": deployment.prfaas.t_prefill}
-        names += [name for name, curve in used.items() if extrapolates(curve, shortest, lengths.longest)]
-    if t >= lengths.shortest and extrapolates(deployment.pd.t_prefill, lengths.shortest, min(t, lengths.longest)):
-        names.append("T_prefill of PD-P")
-    return tuple(names)
+    found = {"T_prefill of PD-P": outside(deployment.pd.t_prefill, lengths, upper=t)}
+    if deployment.prfaas:
+        remote = {"S_kv": deployment.s_kv, "T_prefill of PrfaaS": deployment.prfaas.t_prefill}
+        found = {name: outside(curve, lengths, lower=t) for name, curve in remote.items()} | found
+    return {name: share for name, share in found.items() if share}

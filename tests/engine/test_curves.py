@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.engine.curves import LinearCurve, LogLogCurve, QuadraticFit, extrapolates
+from planner.engine.curves import LinearCurve, LogLogCurve, QuadraticFit
 from tests.engine.case_study import H20, H200, TOKENS
 
 
@@ -56,12 +56,6 @@ def test_a_whole_array_is_answered_at_once_and_keeps_its_shape():
     at = np.arange(1.0, 13.0).reshape(3, 4)
     assert H20(at).shape == (3, 4)
     assert H20(at)[2, 3] == H20(12.0)
-
-
-def test_lengths_outside_the_points_count_as_extrapolated():
-    assert not extrapolates(H20, 1024, 131072)
-    assert extrapolates(H20, 1023, 131072)
-    assert extrapolates(H20, 1024, 131073)
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ from planner.engine.lengths import Empirical, TruncatedLogNormal
 from planner.engine.profile import (
     CachedPrefill,
     DecodeSteps,
-    extrapolated_share,
     fitted,
     largest_batch,
     left_out,
+    outside,
     quality,
 )
 
@@ -55,15 +55,29 @@ def test_two_points_have_no_inner_one_to_leave_out():
     assert left_out([100, 200], [1.0, 2.0]).size == 0
 
 
-def test_the_extrapolated_share_counts_requests_outside_the_measured_lengths():
+def test_what_a_curve_was_not_measured_for_is_counted_in_requests_and_tokens():
     curve = LogLogCurve([100, 1000], [1.0, 2.0])
-    assert extrapolated_share(curve, Empirical([50, 100, 500, 1000, 1001, 4000, 99, 100])) == pytest.approx(4 / 8)
+    lengths = Empirical([50, 100, 500, 1000, 1001, 4000, 99, 100])
+    found = outside(curve, lengths)
+    assert (found.requests, found.shortest, found.longest) == (4 / 8, 100, 1000)
+    assert found.tokens == pytest.approx((50 + 99 + 1001 + 4000) / 6850)
+    short = outside(curve, lengths, upper=500)  # 50, 99, 100, 100, 500
+    assert (short.requests, short.tokens) == pytest.approx((2 / 5, 149 / 849))
+    long = outside(curve, lengths, lower=500)  # 1000, 1001, 4000
+    assert (long.requests, long.tokens) == pytest.approx((2 / 3, 5001 / 6001))
+
+
+def test_requests_within_the_measured_lengths_leave_nothing_outside():
+    curve = LogLogCurve([100, 1000], [1.0, 2.0])
+    assert outside(curve, Empirical([100, 1000])) is None
+    assert outside(curve, Empirical([100, 5000]), upper=1000) is None
+    assert outside(curve, Empirical([100, 5000]), lower=5000) is None  # no request at all
 
 
 def test_nothing_of_the_case_study_is_extrapolated_but_what_is_shorter_than_1024():
     lengths = TruncatedLogNormal(9.9, 1.0, 128, 131072)
-    share = extrapolated_share(LogLogCurve(LENGTHS, CASE_STUDY_S), lengths)
-    assert share == pytest.approx(float(lengths.between(0, 1024)), rel=1e-6)
+    found = outside(LogLogCurve(LENGTHS, CASE_STUDY_S), lengths)
+    assert found.requests == pytest.approx(float(lengths.between(0, 1024)), rel=1e-6)
 
 
 def test_the_fit_beside_the_points_needs_three_of_them():

@@ -139,9 +139,9 @@ def test_an_endless_link_never_binds_and_is_idle():
 
 
 def test_the_curves_that_some_request_leaves_are_named():
-    assert evaluate(prfaas_pd(19400)).extrapolated == ("T_prefill of PD-P",)
-    assert evaluate(prfaas_pd(0.0)).extrapolated == ("S_kv", "T_prefill of PrfaaS")
-    assert evaluate(one_length(8192, threshold=100.0)).extrapolated == ()
+    assert list(evaluate(prfaas_pd(19400)).extrapolated) == ["T_prefill of PD-P"]
+    assert list(evaluate(prfaas_pd(0.0)).extrapolated) == ["S_kv", "T_prefill of PrfaaS"]
+    assert evaluate(one_length(8192, threshold=100.0)).extrapolated == {}
 
 
 deployments = st.builds(

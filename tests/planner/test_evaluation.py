@@ -3,6 +3,7 @@
 import json
 import math
 from itertools import pairwise
+from statistics import NormalDist
 
 import pytest
 from hypothesis import assume, given, settings
@@ -192,6 +193,17 @@ def test_lengths_beyond_the_measured_ones_are_told():
     inside = evaluated(traffic__input_tokens__min=1024)
     assert inside["extrapolated"] is False
     assert not any("extrapolated" in note for note in inside["notes"])
+
+
+def test_lengths_beyond_the_measured_ones_are_told_with_their_share():
+    # Of a log-normal of 9.9 and 1.0 on [128, 131072]: Φ(ln 1024) less Φ(ln 128), over Φ(ln 19400) less Φ(ln 128).
+    normal = NormalDist(9.9, 1.0)
+    short, shorter, local = (normal.cdf(math.log(tokens)) for tokens in (128, 1024, 19400))
+    share = (shorter - short) / (local - short)
+    assert share == pytest.approx(0.003, abs=5e-4)
+    told = next(note for note in evaluated()["notes"] if "extrapolated" in note)
+    assert f"T_prefill of PD-P is extrapolated for {100 * share:.1f} % of its requests, less than 0.1 % of" in told
+    assert "outside the measured 1,024 to 131,072 tokens" in told
 
 
 def test_a_promise_that_decode_cannot_keep_is_told():
