@@ -10,6 +10,8 @@ from planner.documents.errors import DocumentError, FieldError, refuse
 from planner.models import Entry
 
 SCHEMA_VERSION = 1
+MOST_ENTRIES = 10_000
+"""Entries of a file, which are stored in one transaction."""
 
 
 def whole(kinds: tuple[str, ...] = store.ALL_KINDS) -> dict[str, Any]:
@@ -36,6 +38,9 @@ def entries(document: Any) -> Iterator[tuple[str, Any]]:
     version = document.get("schema_version")
     if version != SCHEMA_VERSION or isinstance(version, bool):
         raise refuse("schema_version", version, f"is not known; this version reads {SCHEMA_VERSION}")
+    count = sum(len(listed) for listed in document.values() if isinstance(listed, list))
+    if count > MOST_ENTRIES:
+        raise refuse(None, None, f"has {count:,} entries; takes at most {MOST_ENTRIES:,} a file, so divide it")
     found = []
     for kind, listed in document.items():
         if kind == "schema_version":

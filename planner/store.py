@@ -12,8 +12,9 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from planner import catalog, facts, scenario
-from planner.documents.errors import DocumentError, FieldError, refuse
+from planner.documents.errors import MOST_TOLD, DocumentError, FieldError, refuse
 from planner.documents.order import ordered
+from planner.documents.paths import MOST_KNOWN
 from planner.documents.plain import printable
 from planner.entries import KINDS, check
 from planner.models import Deleted, Entry, Revision, Trace
@@ -53,6 +54,11 @@ def named(kind: str, name: str) -> Entry | None:
     return Entry.objects.filter(kind=kind, name=name).first() if printable(name) else None
 
 
+def first_names(kind: str) -> tuple[str, ...]:
+    """The first names of what is offered, to be told in the place of one that is not there."""
+    return tuple(entries(kind).order_by("name").values_list("name", flat=True)[:MOST_KNOWN])
+
+
 class Stored:
     """The stored catalogue as scenarios look names up in it."""
 
@@ -64,7 +70,7 @@ class Stored:
         """A document by name, archived or not. Raises LookupError."""
         found = named(kind, name)
         if found is None:
-            raise scenario.NotInCatalogue(kind, name, self.names(kind))
+            raise scenario.NotInCatalogue(kind, name, first_names(kind))
         return dict(found.document)
 
     def profiles(self, model: str) -> list[dict[str, Any]]:
@@ -134,8 +140,8 @@ def _require_references(kind: str, document: Mapping[str, Any]) -> None:
     found = []
     for field, target in KINDS[kind].references.items():
         if not Entry.objects.filter(kind=target, name=document[field]).exists():
-            known = ", ".join(STORED.names(target)[:20]) or "nothing yet"
-            found.append(FieldError(field, document[field], f"is not among the stored {target}; known: {known}"))
+            names = ", ".join(first_names(target)) or "nothing yet"
+            found.append(FieldError(field, document[field], f"is not among the stored {target}; known: {names}"))
     trace = document.get("trace") if kind == "traffic" else None
     if trace is not None and not Trace.objects.filter(digest=trace).exists():
         found.append(FieldError("trace", trace, "is no stored trace; import the trace, or leave the field out"))
@@ -221,6 +227,7 @@ def store_all(documents: Iterable[tuple[str, Any]], *, by: int | None = None) ->
     stored = []
     ordered_by_kind = sorted(documents, key=lambda pair: ALL_KINDS.index(pair[0]))
     mistakes = list(_named_twice(ordered_by_kind))
+    more = 0
     before: Counter[str] = Counter()
     with transaction.atomic():
         for kind, document in ordered_by_kind:
@@ -228,13 +235,15 @@ def store_all(documents: Iterable[tuple[str, Any]], *, by: int | None = None) ->
                 stored.append(_put(kind, document, by))
             except DocumentError as problem:
                 place = f"{kind}.{_name(document) or before[kind]}"
+                room = max(MOST_TOLD - len(mistakes), 0)
+                more += problem.more + len(problem.told[room:])
                 mistakes += [
                     FieldError(f"{place}.{error.field or ''}".rstrip("."), error.value, error.message)
-                    for error in problem.errors
+                    for error in problem.told[:room]
                 ]
             before[kind] += 1
         if mistakes:
-            raise DocumentError(mistakes)
+            raise DocumentError(mistakes, more)
     return stored
 
 
@@ -253,7 +262,8 @@ def _name(document: Any) -> str:
 
 
 def _put(kind: str, document: Any, by: int | None) -> Put:
-    there = named(kind, _name(document))
+    name = _name(document)
+    there = named(kind, name) if name else None
     if there is None:
         return Put(create(kind, document, by=by, change=Change.IMPORTED), "new")
     if checked(kind, document) == there.document:

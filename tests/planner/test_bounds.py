@@ -3,7 +3,10 @@
 import json
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
+from planner import exchange
 from planner.documents import paths, plain
 from planner.documents.errors import LONGEST_FIELD, LONGEST_MESSAGE, MOST_TOLD, DocumentError, FieldError
 from planner.documents.plain import impurities
@@ -135,3 +138,41 @@ def test_an_entry_of_another_kind_of_document_is_bounded_too():
     with pytest.raises(DocumentError) as refused:
         check("hardware", {"name": "x", **dict.fromkeys(map(str, range(MANY)), 1)})
     assert (len(refused.value.told), refused.value.more) == (MOST_TOLD, MANY - MOST_TOLD)
+
+
+def whole(**kinds):
+    return {"schema_version": 1, **kinds}
+
+
+def test_a_catalogue_of_more_entries_than_a_file_takes_is_refused_before_any_is_looked_at(
+    db, django_assert_num_queries
+):
+    halves = whole(hardware=[{}] * 5000, links=[{}] * 5001)
+    with django_assert_num_queries(0), pytest.raises(DocumentError, match="has 10,001 entries; takes at most 10,000"):
+        exchange.read_whole(halves)
+
+
+def test_of_the_mistakes_of_many_entries_a_hundred_are_told_and_the_others_counted(db):
+    bad = [{"name": f"x{index}", "tdp_w": "hot", "memory_bytes": "much"} for index in range(80)]
+    with pytest.raises(DocumentError) as refused:
+        exchange.read_whole(whole(hardware=bad))
+    assert (len(refused.value.told), refused.value.more) == (100, 60)
+    assert refused.value.told[0].field == "hardware.x0.memory_bytes"
+
+
+def test_an_entry_without_a_name_is_looked_up_nowhere(db, django_assert_num_queries):
+    with django_assert_num_queries(3), pytest.raises(DocumentError):  # the savepoint, and back to it
+        exchange.read_whole(whole(hardware=[{}] * 50))
+
+
+PRICE = {"name": "p", "hardware": "zz", "kind": "spot", "usd_per_gpu_hour": 1.0}
+UNFOUND = [{"prices": [PRICE]}, {"scenarios": [{"schema_version": 1, "model": "zz"}]}]
+
+
+@pytest.mark.parametrize("document", UNFOUND, ids=["prices", "scenarios"])
+def test_of_what_could_be_named_instead_no_more_is_read_than_is_told(db, document):
+    with CaptureQueriesContext(connection) as queries, pytest.raises(DocumentError, match="zz"):
+        exchange.read_whole(whole(**document))
+    listed = [query["sql"] for query in queries if "ORDER BY" in query["sql"]]
+    assert listed
+    assert all("LIMIT" in sql for sql in listed), listed
