@@ -35,9 +35,13 @@ def _carried(entry: Entry) -> dict[str, Any] | None:
 
 @require_safe
 def scenario(request: HttpRequest, name: str) -> HttpResponse:
-    """One scenario: what it rests on, and what if."""
+    """One scenario: what it rests on, and what if; what is wrong with it where a change of the rules refuses it."""
     entry = get_object_or_404(Entry, kind=store.SCENARIOS, name=name)
-    asked = store.scenario_of(entry)
+    text = files.as_yaml(store.written(entry))
+    try:
+        asked = store.scenario_of(entry)
+    except DocumentError as problem:
+        return render(request, "scenarios/refused.html", {"entry": entry, "errors": problem.errors, "text": text})
     baseline = {form: evaluation.evaluate(asked, form)["lambda_max_rps"] for form in words.FORMS}
     context = {
         "entry": entry,
@@ -47,7 +51,7 @@ def scenario(request: HttpRequest, name: str) -> HttpResponse:
         "stages": words.STAGES,
         "whatif": {"baseline": baseline, "baseline_title": "as stored", "scenarios": [whatif.choices(asked)]},
         "sources": [{"path": path, **asked.provenance(path)} for path in asked.figures()],
-        "text": files.as_yaml(store.written(entry)),
+        "text": text,
     }
     return render(request, "scenarios/detail.html", context)
 

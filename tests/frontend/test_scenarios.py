@@ -149,6 +149,17 @@ def test_unloaded_ttft_says_what_it_leaves_out(planner):
     assert "Unloaded TTFT is prefill alone: no queueing, no time on the link" in page
 
 
+def test_a_scenario_that_the_rules_refuse_by_now_says_why_and_can_be_exported(planner):
+    planner.post("/scenarios/new/", CASE_STUDY)
+    entry = Entry.objects.get(name="mine")
+    entry.document["provenance"]["decode"] = {"kind": "published"}
+    entry.save()
+    page = planner.get("/scenarios/mine/").content.decode()
+    assert "provenance.decode.source: is missing" in page
+    assert planner.get("/scenarios/mine.yaml").status_code == 200
+    assert "is not valid under today's rules" in planner.get("/scenarios/").content.decode()
+
+
 def test_the_panel_gets_what_it_may_change(planner):
     planner.post("/scenarios/new/", CASE_STUDY)
     page = planner.get("/scenarios/mine/").content.decode()
