@@ -7,6 +7,7 @@ request comes by. So p = 0, p = 1, an empty pool and a dead or endless link need
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -15,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from planner.engine.curves import Array, Curve
 from planner.engine.deployment import Deployment
-from planner.engine.lengths import conditional, offload_fraction
+from planner.engine.lengths import LengthDistribution, conditional, offload_fraction
 from planner.engine.profile import Outside, outside
 from planner.engine.ttft import Ttft, percentiles
 
@@ -122,24 +123,34 @@ def rate(capacity: ArrayLike, work: ArrayLike) -> Array:
 def work(deployment: Deployment, thresholds: ArrayLike, form: Form) -> Work:
     """Mean work a request at each stage, for each of `thresholds` (any shape)."""
     lengths, t = deployment.lengths, np.asarray(thresholds, dtype=float)
-    p, q = offload_fraction(lengths, t), lengths.between(0.0, t)
     short, long = lengths.partial_means(t)
-    l_long, l_short = conditional(long, p), conditional(short, q)
-    curves = _curves(deployment)
-    if form is Form.PAPER:
-        above = np.stack([_representative(curve, l_long, p) for curve in curves])
-        below = np.stack([_representative(curve, l_short, q) for curve in curves])
-    else:
-        kinks = np.concatenate([curve.kinks for curve in curves])
-        below, above = lengths.partial_expectations(curves, t, kinks)
+    below, above = partial_loads(lengths, _curves(deployment), t, form)
+    p = offload_fraction(lengths, t)
     return Work(
         offload_fraction=p,
-        l_long=l_long,
-        l_short=l_short,
+        l_long=conditional(long, p),
+        l_short=conditional(short, lengths.between(0.0, t)),
         link_bits=BITS_PER_BYTE * above[0],
         pd_p_s=below[1],
         prfaas_s=above[2] if deployment.prfaas else np.zeros_like(p),
     )
+
+
+def partial_loads(
+    lengths: LengthDistribution, curves: Sequence[Curve], thresholds: Array, form: Form
+) -> tuple[Array, Array]:
+    """Mean of each curve over requests up to a threshold and beyond it, an arriving request each.
+
+    Both have the shape (len(curves), *thresholds.shape).
+    """
+    if form is Form.EXACT:
+        kinks = np.concatenate([curve.kinks for curve in curves])
+        return lengths.partial_expectations(curves, thresholds, kinks)
+    p, q = offload_fraction(lengths, thresholds), lengths.between(0.0, thresholds)
+    short, long = lengths.partial_means(thresholds)
+    l_short, l_long = conditional(short, q), conditional(long, p)
+    below = np.stack([_representative(curve, l_short, q) for curve in curves])
+    return below, np.stack([_representative(curve, l_long, p) for curve in curves])
 
 
 def _curves(deployment: Deployment) -> list[Curve]:
