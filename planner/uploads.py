@@ -17,7 +17,7 @@ from django.utils import timezone
 from planner import exchange, jobs, recorded, store
 from planner.catalog import files
 from planner.documents.errors import DocumentError, FieldError, refuse
-from planner.entries import KINDS, check
+from planner.entries import KINDS, check, check_naming
 from planner.importers import models, prices, profiles, traces
 from planner.importers.base import Assumption, Choices, Imported, Mapped
 from planner.importers.tables import slug
@@ -217,9 +217,9 @@ def _only_kind(document: dict[str, Any]) -> str:
 
 
 def submit_trace(upload: Upload, choices: Choices, *, by: int | None = None) -> Job:
-    """Starts reading a trace to its end. Raises DocumentError on a bad beginning, and on a name that is taken."""
-    given = dict(choices)
-    given.setdefault("name", name_of(upload))
+    """Starts reading a trace to its end. Raises DocumentError on a bad beginning or name."""
+    given = {**choices, "name": choices.get("name") or name_of(upload)}
+    check_naming(given["name"], given.get("title", ""))
     traces.open_trace(upload.path, _without_names(given))
     if store.named("traffic", given["name"]):
         raise refuse("name", given["name"], "is taken among traffic; choose another")

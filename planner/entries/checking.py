@@ -49,18 +49,26 @@ def check(kind: str, document: Any) -> Entry:
     """The entry that a document is. Raises DocumentError with every mistake."""
     if not isinstance(document, Mapping):
         raise refuse(None, None, "must be a table of fields")
-    require_plain(document)
-    if document.get("name") in RESERVED:
-        raise refuse("name", document["name"], "is an address of its own; choose another")
-    schema = KINDS[kind].schema
-    try:
-        entry = schema.model_validate(deepcopy(dict(document)))
-    except ValidationError as problem:
-        raise from_validation(problem, document, fields_by_place(schema)) from problem
+    entry = _parsed(KINDS[kind].schema, document)
     found = list(provenance_mistakes(document))
     if found:
         raise DocumentError(found)
     return entry
+
+
+def check_naming(name: str, title: str) -> None:
+    """Raises DocumentError where no entry may be called so."""
+    _parsed(Entry, {"name": name, "title": title})
+
+
+def _parsed(schema: type[Entry], document: Mapping[str, Any]) -> Entry:
+    require_plain(document)
+    if document.get("name") in RESERVED:
+        raise refuse("name", document["name"], "is an address of its own; choose another")
+    try:
+        return schema.model_validate(deepcopy(dict(document)))
+    except ValidationError as problem:
+        raise from_validation(problem, document, fields_by_place(schema)) from problem
 
 
 def provenance_mistakes(raw: Mapping[str, Any]) -> list[FieldError]:
