@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 
+from planner.engine.queueing import Sampled, Way, passage_quantiles, waiting
 from planner.engine.search import Problem, best, surface
 from planner.engine.throughput import Form, evaluate, work
 from planner.evaluation import whatif
@@ -14,6 +15,7 @@ from planner.scenario import load
 from tests.benchmarks import traces
 from tests.engine import plain
 from tests.engine.case_study import prfaas_pd
+from tests.engine.queues import simulated_waits
 
 THRESHOLDS, SPLITS = 10_000, 64
 SAMPLE = 100
@@ -64,11 +66,26 @@ def whatif_row():
     return "what-if answer, document to document", median_ms(lambda: whatif(scenario), 15), None, "nothing like it"
 
 
+def queue_row():
+    rng, count, rate, servers = np.random.default_rng(1), 300_000, 2.4, 4
+    values, even = np.exp(0.7 * rng.standard_normal(512)), np.full(512, 1 / 512)
+
+    def ours():
+        way = Way(values, even, (waiting(rate, servers, Sampled(values, even)),))
+        return passage_quantiles([way], [0.5, 0.9, 0.99])
+
+    def simulated():
+        arrivals, services = np.cumsum(rng.standard_exponential(count)) / rate, rng.choice(values, count)
+        return np.quantile(simulated_waits(arrivals, services, servers) + services, [0.5, 0.9, 0.99])
+
+    return "percentiles under load, 512 lengths", median_ms(ours, 51), median_ms(simulated, 3), f"{count:,} simulated"
+
+
 def main():
     argparse.ArgumentParser(prog="make bench", description=__doc__).parse_args()
     print(f"Python {platform.python_version()}, NumPy {np.__version__}, {platform.machine()}")
     print(f"{'':<48} {'ours, ms':>10} {'loop, ms':>12} {'ratio':>9}")
-    for title, ours, loop, note in (surface_row(), evaluation_row(), optimum_row(), whatif_row()):
+    for title, ours, loop, note in (surface_row(), evaluation_row(), optimum_row(), whatif_row(), queue_row()):
         beside = f"{loop:12,.1f} {loop / ours:8,.0f}×" if loop else f"{'–':>12} {'–':>9}"
         print(f"{title:<48} {ours:10.2f} {beside}  {note}")
     print(*traces.lines(), sep="\n")
