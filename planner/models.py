@@ -197,6 +197,9 @@ class Upload(models.Model):
     size = models.PositiveBigIntegerField(help_text="Bytes.")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
     created_at = models.DateTimeField(auto_now_add=True)
+    job = models.ForeignKey(
+        Job, null=True, blank=True, on_delete=models.SET_NULL, related_name="+", help_text="What stores it."
+    )
 
     def __str__(self) -> str:
         return f"{self.kind} {self.name}"

@@ -217,14 +217,26 @@ def _only_kind(document: dict[str, Any]) -> str:
 
 
 def submit_trace(upload: Upload, choices: Choices, *, by: int | None = None) -> Job:
-    """Starts reading a trace to its end. Raises DocumentError on a bad beginning or name."""
+    """Starts reading a trace to its end. Raises DocumentError on a bad beginning or name, and Conflict as `_claim`."""
     given = {**choices, "name": choices.get("name") or name_of(upload)}
     check_naming(given["name"], given.get("title", ""))
     traces.open_trace(upload.path, _without_names(given))
     if store.named("traffic", given["name"]):
         raise refuse("name", given["name"], "is taken among traffic; choose another")
     document = {"upload": str(upload.pk), "file": upload.name, "choices": given, "by": by}
-    return jobs.submit(Job.Kind.IMPORT_TRACE, upload.name, document, created_by=by)
+    with transaction.atomic():
+        job = jobs.submit(Job.Kind.IMPORT_TRACE, upload.name, document, created_by=by)
+        _claim(upload, job)
+    return job
+
+
+def _claim(upload: Upload, job: Job) -> None:
+    """Makes the job the one that stores the file. Raises Conflict while another one does or has done so."""
+    holder = upload.job
+    is_free = holder is None or (holder.is_ended and holder.state != Job.State.SUCCEEDED)
+    rows = Upload.objects.filter(pk=upload.pk, job=holder)
+    if not is_free or not rows.update(job=job):
+        raise store.Conflict(f"{upload.name} is being stored already; see its job")
 
 
 def trace_order(document: Mapping[str, Any]) -> Order:
@@ -262,7 +274,15 @@ def store_trace(document: Mapping[str, Any], order: Order, collected: Collected)
 
 
 def keep(upload: Upload, choices: Choices, *, by: int | None = None) -> list[store.Put]:
-    """Stores what the preview showed, all or nothing, and forgets the file. Raises DocumentError."""
-    stored = store.store_all([(each.kind, each.document) for each in read(upload, choices)], by=by)
+    """Stores what the preview showed, all or nothing, and forgets the file.
+
+    Raises DocumentError, and Conflict where somebody else has stored it meanwhile.
+    """
+    found = [(each.kind, each.document) for each in read(upload, choices)]
+    with transaction.atomic():
+        claimed, _ = Upload.objects.filter(pk=upload.pk).delete()
+        if not claimed:
+            raise store.Conflict(f"{upload.name} was stored by somebody else meanwhile")
+        stored = store.store_all(found, by=by)
     forget(upload)
     return stored

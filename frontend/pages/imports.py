@@ -129,6 +129,9 @@ def _store(request: HttpRequest, upload: Upload, given: dict[str, str]) -> HttpR
         stored = uploads.keep(upload, given, by=request.user.pk)
     except DocumentError:
         return _show(request, upload, given)
+    except store.Conflict as problem:
+        messages.error(request, str(problem))
+        return redirect("jobs-page" if upload.kind == Upload.Kind.TRACE else "catalogue")
     changed = [put for put in stored if put.status != "equal"]
     messages.success(request, f"{len(changed)} entries stored, {len(stored) - len(changed)} equal to what was there.")
     return redirect(address(stored[0]) if len(stored) == 1 else "catalogue")

@@ -78,6 +78,7 @@ class ImportView(APIView):
             200: OpenApiResponse(OpenApiTypes.OBJECT, description="entries: kind, name and status of each"),
             202: OpenApiResponse(JobProgressSerializer, description="A trace is read as a job."),
             400: ErrorsSerializer,
+            409: OpenApiResponse(ErrorsSerializer, description="Being stored already."),
         },
     )
     def post(self, request: Request, upload_id: UUID) -> Response:
