@@ -223,3 +223,30 @@ class QuadraticFit:
             root = 2 * rest / (a + np.sqrt(a * a + 4 * b * np.maximum(rest, 0.0)))
         upper = np.where(rest < 0, 0.0, np.where(np.isnan(root), np.inf, root))
         return np.zeros(1), upper
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scaled:
+    """A curve, `factor` times as high everywhere."""
+
+    curve: Curve
+    factor: float
+
+    @property
+    def lengths(self) -> Array:
+        """Those of the curve."""
+        return self.curve.lengths
+
+    @property
+    def kinks(self) -> Array:
+        """Those of the curve."""
+        return self.curve.kinks
+
+    def __call__(self, lengths: ArrayLike) -> Array:
+        """See Curve."""
+        values: Array = self.factor * self.curve(lengths)
+        return values
+
+    def sublevel(self, values: ArrayLike) -> tuple[Array, Array]:
+        """See Curve."""
+        return self.curve.sublevel(np.asarray(values, dtype=float) / self.factor)

@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from planner.engine import search
 from planner.engine.cost import Cost, volume_usd_per_h
 from planner.engine.critical import critical
 from planner.engine.deployment import Deployment, Link, PdCluster, PrfaasCluster
 from planner.engine.least_cost import Bought, Priced, cheapest
 from planner.engine.options import ROUNDING, Loads, Space, loads
-from planner.engine.throughput import Throughput, evaluate
+from planner.engine.throughput import Throughput, evaluate, rate
 
 CLOSE = 1e-9
 """Relative difference below which two rates count as equal."""
@@ -98,6 +100,28 @@ def at_its_limit(space: Space, bought: Bought, budget_usd_per_h: float) -> tuple
     threshold = search.best(asked).threshold_tokens
     return replace(bought, threshold_tokens=threshold), evaluate(
         replace(deployed, threshold_tokens=threshold), space.form
+    )
+
+
+def at_best_split(space: Space, bought: Bought, budget_usd_per_h: float = float("inf")) -> tuple[Bought, Throughput]:
+    """The purchase at the split and the threshold that carry the most; PD instances change roles, none is added."""
+    grid, pd = loads(space), space.pd[bought.pd]
+    deployed = deployment(space, bought, budget_usd_per_h)
+    remote = np.where(grid.link_bits > 0, 0.0, np.inf)
+    if bought.prfaas is not None and deployed.prfaas and deployed.link:
+        remote = np.minimum(
+            rate(deployed.prfaas.instances, grid.prfaas_s[bought.prfaas]),
+            rate(deployed.link.usable_bps, grid.link_bits),
+        )
+    total = bought.prefill_instances + bought.decode_instances
+    n_p = np.arange(np.floor(total) + 1)
+    capacity = np.vectorize(space.reserve.capacity, otypes=[float])
+    local = rate(capacity(n_p)[:, np.newaxis], grid.pd_p_s[bought.pd])
+    decode = capacity(total - n_p) * pd.decode.instance_rps
+    best_split = int(np.minimum(np.minimum(local, remote).max(axis=1), decode).argmax())
+    n_p_best = float(n_p[best_split])
+    return at_its_limit(
+        space, replace(bought, prefill_instances=n_p_best, decode_instances=total - n_p_best), budget_usd_per_h
     )
 
 
