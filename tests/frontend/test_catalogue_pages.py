@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from planner import store
+from planner import seeding, store
 from planner.catalog import files
 from planner.entries import KINDS
 from planner.models import Entry, Revision
@@ -123,8 +123,8 @@ def test_a_long_list_takes_no_more_questions_than_a_short_one(client, stored, ki
 
 
 def expected_queries(kind):
-    """How many, the entries, the choices of the filters, and of profiles their models."""
-    return 2 + (kind not in ("traffic", "links")) + (kind == "profiles")
+    """How many, the entries, what was deleted, the choices of the filters, and of profiles their models."""
+    return 3 + (kind not in ("traffic", "links")) + (kind == "profiles")
 
 
 def test_a_list_is_cut_into_pages_that_keep_what_was_asked(client, stored):
@@ -375,6 +375,25 @@ def test_only_what_nothing_uses_is_deleted_and_after_a_question(writer, stored):
     assert "history of 1 revision." in page_of(writer, "/catalogue/links/l1/delete/")
     writer.post("/catalogue/links/l1/delete/")
     assert not Entry.objects.filter(kind="links").exists()
+
+
+def test_a_shipped_entry_that_was_deleted_can_be_brought_back_from_the_list(writer):
+    seeding.seed()
+    name = Entry.objects.filter(kind="links").order_by("name").first().name
+    assert "the list can bring it back" in page_of(writer, f"/catalogue/links/{name}/delete/")
+    writer.post(f"/catalogue/links/{name}/delete/")
+    listed = page_of(writer, "/catalogue/links/")
+    assert "1 shipped entry was deleted" in listed
+    assert f'action="/catalogue/links/{name}/restore/"' in listed
+    writer.post(f"/catalogue/links/{name}/restore/")
+    assert Entry.objects.filter(kind="links", name=name).exists()
+    assert "was deleted" not in page_of(writer, "/catalogue/links/")
+    assert writer.post("/catalogue/links/never-there/restore/").status_code == 404
+
+
+def test_a_list_can_be_narrowed_by_what_entries_mean_without_saying_so(client):
+    seeding.seed()
+    assert "<option>bf16</option>" in page_of(client, "/catalogue/models/")
 
 
 def test_a_link_can_prefill_the_form_of_what_it_leads_to(writer, stored):

@@ -7,13 +7,13 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
 from frontend.catalogue import kinds
 from frontend.pages.catalogue.found import entry_or_404
-from planner import store
+from planner import seeding, store
 from planner.documents.errors import DocumentError
 from planner.models import Entry
 
@@ -49,7 +49,8 @@ def delete(request: HttpRequest, kind: str, name: str) -> HttpResponse:
         except store.InUse as problem:
             messages.error(request, f"Not deleted: {name} {problem}. It can be archived.")
         else:
-            messages.success(request, f"Deleted {name} with its history.")
+            back = " It ships with the product: the list brings it back." if entry.origin == "shipped" else ""
+            messages.success(request, f"Deleted {name} with its history.{back}")
             return redirect("catalogue-list", kind)
     context = _context(entry, users=store.users(entry), revisions=entry.revisions.count())
     return render(request, "catalogue/delete.html", context)
@@ -65,8 +66,23 @@ def archive(request: HttpRequest, kind: str, name: str) -> HttpResponse:
 @login_required
 @require_POST
 def restore(request: HttpRequest, kind: str, name: str) -> HttpResponse:
-    """Offers it again."""
+    """Offers it again; a shipped one that was deleted is stored again."""
+    kinds.require(kind)
+    if store.named(kind, name) is None:
+        return _brought_back(request, kind, name)
     return _changed(request, kind, name, store.restore, "Restored: it is offered again.")
+
+
+def _brought_back(request: HttpRequest, kind: str, name: str) -> HttpResponse:
+    try:
+        entry = seeding.bring_back(kind, name)
+    except DocumentError as problem:
+        messages.error(request, f"Not brought back: {problem}.")
+        return redirect("catalogue-list", kind)
+    if entry is None:
+        raise Http404(f"no {kind} entry of this name was deleted")
+    messages.success(request, f"Brought back {name}, as it ships.")
+    return redirect("catalogue-entry", kind, name)
 
 
 def _changed(request: HttpRequest, kind: str, name: str, change: Change, said: str) -> HttpResponse:

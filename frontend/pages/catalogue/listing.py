@@ -18,7 +18,8 @@ from frontend.catalogue.columns import COLUMNS, Column
 from frontend.pages.catalogue.found import csv_file
 from planner.api.catalogue import AS_OF, VIEW_SETS, narrowed
 from planner.documents.errors import DocumentError
-from planner.models import Entry
+from planner.entries import KINDS
+from planner.models import Deleted, Entry
 
 PER_PAGE = 25
 NAME = "name"
@@ -52,6 +53,7 @@ def entries(request: HttpRequest, kind: str) -> HttpResponse:
         "headers": [_header(column, asked) for column in COLUMNS[kind]],
         "name_header": _header(Column(NAME, words.one.capitalize(), lambda entry, related: None, order=NAME), asked),
         "filters": _filters(kind, asked),
+        "deleted": list(Deleted.objects.filter(kind=kind).order_by("name").values_list("name", flat=True)),
         "asked": asked,
         "is_narrowed": any(key not in ("ordering", "page") for key in asked),
         "without_page": _address(asked, page=None),
@@ -126,8 +128,14 @@ def _filters(kind: str, asked: dict[str, str]) -> list[dict[str, Any]]:
         {
             "name": field,
             "label": kinds.label(field),
-            "values": sorted({str(row[at]) for row in there if row[at] not in (None, "")}),
+            "values": sorted({str(row[at]) for row in there if row[at] not in (None, "")} | _meant(kind, field)),
             "chosen": asked.get(field, ""),
         }
         for at, field in enumerate(fields)
     ]
+
+
+def _meant(kind: str, field: str) -> set[str]:
+    """What entries mean that say nothing, where that is something."""
+    default = KINDS[kind].schema.model_fields[field].default
+    return {default} if isinstance(default, str) and default else set()
