@@ -83,7 +83,7 @@ CONFLICT = {
     409: OpenApiResponse(ErrorsSerializer, description="Changed by somebody else since, or used by other entries.")
 }
 FILTERS = [
-    OpenApiParameter("search", str, description="Words, each of them in name or title."),
+    OpenApiParameter("search", str, description="Words, each of them in name or title; up to 200 characters."),
     OpenApiParameter("archived", str, enum=["no", "yes", "all"], description="Default: no."),
     OpenApiParameter("origin", str, enum=["shipped", "user"]),
     OpenApiParameter("ordering", str, description="A field, a fact or a dotted path into the document; - turns it."),
@@ -180,6 +180,8 @@ class EntryViewSet(viewsets.ReadOnlyModelViewSet[Entry]):
         return Response({"uses": [{"kind": user.kind, "name": user.name, "title": user.title} for user in found]})
 
 
+LONGEST_SEARCH = 200
+"""Characters; each word is a condition of the query, and databases take so many."""
 MOST_DIGITS = 9
 """Of a revision, and of a page's number."""
 
@@ -222,7 +224,10 @@ def narrowed(queryset: QuerySet[Entry], asked: Any, filters: Filters) -> QuerySe
         raise refuse("archived", archived, "must be no, yes or all")
     if (wanted := ARCHIVED[archived]) is not None:
         queryset = queryset.filter(archived=wanted)
-    for word in asked.get("search", "").split():
+    search = asked.get("search", "")
+    if len(search) > LONGEST_SEARCH:
+        raise refuse("search", search, f"takes at most {LONGEST_SEARCH} characters")
+    for word in search.split():
         queryset = queryset.filter(Q(name__icontains=word) | Q(title__icontains=word))
     if origin is not None:
         if origin not in Entry.Origin.values:

@@ -183,6 +183,14 @@ def test_a_query_that_cannot_be_asked_is_refused(query):
     assert answer.json()["errors"][0]["field"] == query.split("=")[0]
 
 
+@pytest.mark.parametrize("search", ["a " * 1500, "a" * 60_000], ids=["words", "word"])
+def test_a_search_longer_than_databases_take_is_refused(search):
+    answer = Client().get(address("hardware"), {"search": search})
+    assert (answer.status_code, answer.json()["errors"][0]["message"]) == (400, "takes at most 200 characters")
+    assert Client().get("/catalogue/hardware/", {"search": search}).status_code == 400
+    assert Client().get(address("hardware"), {"search": "a " * 100}).status_code == 200
+
+
 @pytest.mark.parametrize(
     ("query", "told"),
     [
