@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from planner.documents.fields import Count, Name, NotNegative, Origins, Points, Positive, Table
+from planner.documents.fields import Count, Name, NotNegative, Origins, Points, Positive, Table, Text
 from planner.entries.link import Bandwidth, LinkPrice
 from planner.entries.model import KvSize
 from planner.entries.profile import Measured
@@ -34,7 +34,7 @@ class Model(Table):
     """What is served: its KVCache and how fast each hardware prefills it."""
 
     name: Name
-    title: str = ""
+    title: Text = ""
     s_kv: KvSize
     profiles: Annotated[list[Profile], Field(min_length=1, max_length=1000)]
 
@@ -43,7 +43,7 @@ class Hardware(Table):
     """A chip, by the name that profiles and prices use."""
 
     name: Name
-    title: str = ""
+    title: Text = ""
 
 
 class Cluster(Table):
@@ -117,7 +117,7 @@ class Document(Table):
 
     schema_version: Literal[1]
     name: Name
-    title: str = ""
+    title: Text = ""
     description: str = ""
     model: Model
     clusters: Annotated[list[Cluster], Field(min_length=1, max_length=MOST_CLUSTERS)]

@@ -105,6 +105,12 @@ def test_a_path_is_made_of_a_place_only_where_something_is_wrong_there():
     assert error.field == f"{'a' * 400}.{'b' * 400}.{LONG}"
 
 
+@pytest.mark.parametrize("path", ["title", "model.title", "clusters.pd.hardware.title"])
+def test_a_title_is_no_longer_than_the_catalogue_keeps(path):
+    assert parse(shipped(), {path: "t" * 2000})
+    assert [error.field for error in refusal(shipped(), {path: "t" * 2001}).errors] == [path]
+
+
 def test_more_overrides_than_anybody_sets_are_refused_at_once():
     problem = refusal(shipped(), {f"decode.k{index}": 1 for index in range(MOST_OVERRIDES + 1)})
     assert [(error.field, error.message[:20]) for error in problem.errors] == [("set", "takes at most 100 fi")]
