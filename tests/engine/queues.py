@@ -1,4 +1,4 @@
-"""Queues without approximation, to measure ours against: event by event, and M/D/c from its Markov chain."""
+"""Queues without approximation, to measure ours against: event by event, and from their Markov chains."""
 
 from heapq import heapreplace
 
@@ -36,3 +36,23 @@ def mean_wait_md(servers, utilisation):
     equations[-1] = 1.0
     share = np.linalg.solve(equations, np.eye(size)[-1])
     return share @ np.maximum(np.arange(size) - servers, 0) / load
+
+
+def waits_mmpp_m(rates, leaving, servers, size=400):
+    """P(W > 0), E[W] and E[W²] of MMPP/M/c with unit service, from its whole generator, cut at `size` requests."""
+    generator = np.zeros((size, 2, size, 2))
+    for n in range(size):
+        for state in (0, 1):
+            generator[n, state, n, 1 - state] = leaving[state]
+            if n + 1 < size:
+                generator[n, state, n + 1, state] = rates[state]
+            if n:
+                generator[n, state, n - 1, state] = min(n, servers)
+    flat = generator.reshape(2 * size, 2 * size)
+    flat -= np.diag(flat.sum(axis=1))
+    equations = flat.T.copy()
+    equations[-1] = 1.0
+    seen = np.linalg.solve(equations, np.eye(2 * size)[-1]).reshape(size, 2) @ np.array(rates)
+    seen /= seen.sum()
+    ahead = np.maximum(np.arange(size) - servers + 1, 0)
+    return seen[servers:].sum(), seen @ ahead / servers, seen @ (ahead * (ahead + 1)) / servers**2

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.special import ndtri
 
+from planner.engine.arrivals import Mmpp2
 from planner.engine.queueing import (
     Moments,
     Sampled,
@@ -22,8 +23,9 @@ from planner.engine.queueing import (
     thinned_scv,
     wait_probability,
     waiting,
+    waiting_in_bursts,
 )
-from tests.engine.queues import mean_wait_md, simulated_waits, steady
+from tests.engine.queues import mean_wait_md, simulated_waits, steady, waits_mmpp_m
 
 EXPONENTIAL = Moments(1.0, 1.0)
 CONSTANT = Sampled([1.0], [1.0])
@@ -244,6 +246,78 @@ def test_bursty_and_regular_arrivals_wait_as_simulated(arrival_scv, error):
 
 def test_poisson_arrivals_wait_with_erlangs_probability_whatever_their_service():
     assert wait_probability(3.0, 4.0, [0.0, 1.0, 9.0]) == pytest.approx(float(erlang_c(3.0, 4.0)))
+
+
+# Bursts
+
+
+@pytest.mark.parametrize("bursts", [Mmpp2((1.0, 10.0), (6.0, 0.5)), Mmpp2((1.0, 0.0), (3.0, 2.0))])
+@pytest.mark.parametrize("servers", [1, 3])
+def test_bursts_before_exponential_service_are_exact(bursts, servers):
+    rate = 0.6 * servers
+    share, mean, square = waits_mmpp_m(bursts.rates(rate), [1 / s for s in bursts.sojourns_s], servers)
+    wait = waiting_in_bursts(bursts, rate, servers, EXPONENTIAL)
+    assert float(wait.probability) == pytest.approx(share)
+    assert float(wait.mean_s) == pytest.approx(mean)
+    assert float(wait.variance_s2) == pytest.approx(square - mean**2)
+
+
+@pytest.mark.parametrize("servers", [1, 7, 1000])
+@pytest.mark.parametrize("utilisation", [0.7, 0.95])
+def test_bursts_that_are_none_wait_as_poisson_arrivals(servers, utilisation):
+    even, service = Mmpp2((2.0, 2.0), (5.0, 70.0)), Moments(2.0, 1.0)
+    ours, poisson = (
+        waiting_in_bursts(even, utilisation * servers / 2, servers, service),
+        waiting(utilisation * servers / 2, servers, service),
+    )
+    for name in ("probability", "delayed_s", "delayed_scv"):
+        assert float(getattr(ours, name)) == pytest.approx(float(getattr(poisson, name)), rel=1e-6)
+
+
+def test_a_part_of_a_server_is_worth_less_than_a_whole_one_to_bursts():
+    bursts = Mmpp2((1.0, 4.0), (10.0, 2.0))
+    for service in (EXPONENTIAL, log_normal(2.0)):
+        means = [float(waiting_in_bursts(bursts, 1.5, n, service).mean_s) for n in (1.6, 2, 2.5, 2.999, 3, 3.001, 4)]
+        assert np.all(np.diff(means) < 0)
+        assert means[5] == pytest.approx(means[4], rel=2e-2)
+
+
+@pytest.mark.parametrize(
+    ("bursts", "utilisation"),
+    [
+        (Mmpp2((1.0, 10.0), (60.0, 5.0)), 0.4),  # overrun for long
+        (Mmpp2((1.0, 10.0), (6.0, 0.5)), 0.6),  # overrun for an instant
+        (Mmpp2((1.0, 4.0), (20.0, 5.0)), 0.4),  # just filled
+        (Mmpp2((1.0, 2.0), (50.0, 50.0)), 0.6),  # never filled
+    ],
+)
+@pytest.mark.parametrize("scv", [0.25, 0.8])
+def test_bursts_wait_as_simulated(bursts, utilisation, scv):
+    """Measured with 700,000 requests: within 9 % for four servers; 400,000 add 4 to 8 % of noise.
+
+    The index of dispersion in the place of `arrival_scv` errs from -44 % to +630 % in the same cases.
+    """
+    service, rng, rate = log_normal(scv), np.random.default_rng(9), 4 * utilisation
+    arrivals = bursts.sample(400_000, rate, rng)
+    waits = steady(simulated_waits(arrivals, rng.choice(service.values_s, arrivals.size), 4))
+    wait = waiting_in_bursts(bursts, rate, 4, service)
+    assert float(wait.mean_s) == pytest.approx(waits.mean(), rel=0.15)
+    assert float(wait.probability) == pytest.approx((waits > 0).mean(), abs=0.03)
+
+
+def test_a_burst_over_many_servers_is_worked_off_like_a_fluid():
+    bursts, service = Mmpp2((0.0, 1.0), (1000.0, 1000.0)), Moments(1.0, 0.5)
+    # in bursts 600 come a second and 400 can go: the backlog exceeds x with exp(-x (1/200 - 1/400) / 1000)
+    expected = 1000 / (1 / 200 - 1 / 400) / 400
+    assert float(waiting_in_bursts(bursts, 300.0, 400, service).mean_s) == pytest.approx(expected, rel=0.01)
+
+
+def test_bursts_have_the_limits_of_every_queue():
+    bursts = Mmpp2((1.0, 5.0), (10.0, 10.0))
+    assert np.isinf(waiting_in_bursts(bursts, 2.0, 2, CONSTANT).mean_s)
+    assert float(waiting_in_bursts(bursts, 0.0, 2, CONSTANT).mean_s) == 0
+    assert 0 <= float(waiting_in_bursts(bursts, 10.0, 100, EXPONENTIAL).mean_s) < 1e-30
+    assert 0 <= float(waiting_in_bursts(bursts, 10.0, 1000, CONSTANT).mean_s) < 1e-200
 
 
 # From stage to stage

@@ -4,6 +4,7 @@ Everything here is of a queue in its steady state, first come first served, that
 """
 
 from planner.engine.queueing.arrival import departure_scv, thinned_scv
+from planner.engine.queueing.bursts import waiting_in_bursts
 from planner.engine.queueing.erlang import erlang_b, erlang_c
 from planner.engine.queueing.passage import Way, mean_passage, passage_quantiles, share_passed
 from planner.engine.queueing.service import Moments, Sampled, Service
@@ -25,4 +26,5 @@ __all__ = [
     "thinned_scv",
     "wait_probability",
     "waiting",
+    "waiting_in_bursts",
 ]

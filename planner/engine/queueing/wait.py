@@ -79,8 +79,8 @@ def allen_cunneen(rate_rps: ArrayLike, servers: ArrayLike, service: Service, arr
 def waiting(rate_rps: ArrayLike, servers: ArrayLike, service: Service, arrival_scv: ArrayLike = 1.0) -> Wait:
     """The wait of requests that come at `rate_rps` to so many servers, which need not be whole; everything broadcasts.
 
-    `arrival_scv` is the squared coefficient of variation between arrivals, or their index of dispersion: 1 if Poisson.
-    At or above the servers' capacity the wait is infinite, and without requests it is 0.
+    `arrival_scv` is the squared coefficient of variation between arrivals, 1 if Poisson; for bursts that last see
+    `waiting_in_bursts`. At or above the servers' capacity the wait is infinite, and without requests it is 0.
 
     The mean wait of who waits is that of M/M/c, (ca² + cs²)/2 times as long as a full queue makes it, and moved
     towards the least residual service time as the queue empties, along the way that M/D/c goes: O. J. Boxma,
