@@ -16,6 +16,9 @@ class Job(models.Model):
 
     class Kind(models.TextChoices):
         OPTIMIZE = "optimize"
+        EQUAL_COST = "equal_cost", "the most for a budget"
+        LEAST_COST = "least_cost", "the least cost for a rate"
+        BREAK_EVEN = "break_even", "break-even"
         IMPORT_TRACE = "import_trace", "import a trace"
 
     class State(models.TextChoices):

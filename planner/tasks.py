@@ -11,8 +11,9 @@ from celery import shared_task
 from celery.exceptions import Reject
 
 from planner import evaluation, jobs, process, uploads
-from planner.engine import search
+from planner.engine import purchasing, search
 from planner.importers.traces.collect import collect
+from planner.procurement import questions
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +34,14 @@ KINDS: Mapping[str, Kind] = {
         problem=lambda given: evaluation.optimization_problem(given["scenario"], given["form"], given["map"]),
         function=search.solve,
         result=lambda given, problem, outcome: evaluation.optimization_result(given["scenario"], problem, outcome),
+    ),
+    **dict.fromkeys(
+        ("equal_cost", "least_cost", "break_even"),
+        Kind(
+            problem=lambda given: questions.problem(questions.loaded(given["question"])),
+            function=purchasing.solve,
+            result=lambda given, posed, answer: questions.answered(questions.loaded(given["question"]), posed, answer),
+        ),
     ),
     "import_trace": Kind(problem=uploads.trace_order, function=collect, result=uploads.store_trace),
 }

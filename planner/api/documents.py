@@ -39,7 +39,7 @@ def read_request(data: Any, query: Mapping[str, str], options: tuple[str, ...] =
     form: Any = envelope.get("form", query.get("form", Form.EXACT.value))
     found = list(_envelope_mistakes(envelope, form, (*ENVELOPE, *options)))
     try:
-        asked = _scenario(envelope["scenario"], envelope.get("set", {}))
+        asked = scenario_of(envelope["scenario"], envelope.get("set", {}))
     except DocumentError as problem:
         raise DocumentError([*found, *problem.told], problem.more) from problem
     if found:
@@ -55,24 +55,25 @@ def _envelope_mistakes(envelope: Mapping[Any, Any], form: Any, allowed: tuple[st
         yield FieldError("form", form, f"must be one of {', '.join(Form)}")
 
 
-def _scenario(given: Any, overrides: Any) -> Scenario:
+def scenario_of(given: Any, overrides: Any, field: str = "scenario") -> Scenario:
+    """A scenario by name or from its document, with `overrides` applied. Raises DocumentError."""
     if not isinstance(overrides, Mapping):
         raise refuse("set", overrides, "must be an object of PATH to value")
     if isinstance(given, str):
-        return _named(given, overrides)
+        return _named(given, overrides, field)
     if isinstance(given, Mapping):
         return scenario.parse(given, overrides, store.STORED)
-    raise refuse("scenario", given, "must be the name of a scenario or a scenario document")
+    raise refuse(field, given, "must be the name of a scenario or a scenario document")
 
 
-def _named(name: str, overrides: Mapping[str, Any]) -> Scenario:
+def _named(name: str, overrides: Mapping[str, Any], field: str) -> Scenario:
     """A shipped scenario, which nobody can change, or else a stored one. Raises DocumentError."""
     if name in scenario.SHIPPED:
         return scenario.shipped(name, overrides, store.STORED)
     found = store.named(store.SCENARIOS, name)
     if found is None:
         known = ", ".join(sorted({*scenario.SHIPPED, *store.STORED.names(store.SCENARIOS)[:20]}))
-        raise refuse("scenario", name, f"is neither a shipped nor a stored scenario; known: {known}")
+        raise refuse(field, name, f"is neither a shipped nor a stored scenario; known: {known}")
     return scenario.parse(found.document, overrides, store.STORED)
 
 

@@ -22,6 +22,7 @@ from planner.engine.throughput import Throughput, evaluate, rate
 
 CLOSE = 1e-9
 """Relative difference below which two rates count as equal."""
+GRID = search.GRID
 FIRST_RPS, MOST_RPS = 1e-3, 1e15
 HALVINGS = 50
 

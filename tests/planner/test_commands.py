@@ -211,3 +211,52 @@ def test_good_input_ends_the_process_with_status_0_and_nothing_on_stderr(tmp_pat
     ended = manage("evaluate", str(path), "--form", "paper", "--json")
     assert (ended.returncode, ended.stderr) == (0, "")
     assert json.loads(ended.stdout)["lambda_max_rps"] == pytest.approx(3.186, abs=5e-4)
+
+
+# --- what to buy -------------------------------------------------------------------------------------------------
+
+PRICED = ("--price", "h200=2", "--price", "h20=1")
+
+
+def test_optimize_finds_the_deployment_of_equal_cost():
+    text = said("optimize", BASE, "--problem", "equal_cost", *PRICED)
+    for figure in (
+        "budget             128.00 USD/h",
+        "5 × 8 h200 over wan, 1 + 5 × 8 h20",
+        "3.223 req/s",
+        "2.710 req/s",
+    ):
+        assert figure in text
+    assert "carries 1.189 times what the best without PrfaaS does" in text
+    assert "Buy next: one PrfaaS instance (8 × h200)" in text
+
+
+def test_optimize_finds_the_cheapest_for_a_rate_and_the_tie():
+    cheapest = json.loads(said("optimize", BASE, "--problem", "least_cost", "--rate", "5", *PRICED, "--json"))
+    assert cheapest["best"]["lambda_max_rps"] >= 5
+    assert "ties at price_ratio 2.479" in said(
+        "optimize", BASE, "--problem", "break_even", "--vary", "price_ratio:1:5", *PRICED
+    )
+
+
+def test_the_rest_of_a_question_comes_from_a_file(tmp_path):
+    path = tmp_path / "question.yaml"
+    path.write_text("reserve: {target_utilisation: 0.8}\nprices: [{name: h200, usd_per_gpu_hour: 2}]\n")
+    question = ("optimize", BASE, "--problem", "equal_cost", "--question", str(path))
+    assert "has no price for h20" in refusal(*question)
+    assert json.loads(said(*question, *PRICED, "--json"))["best"]["lambda_max_rps"] < 2.7
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--price", "h200"], "must be HARDWARE=USD or HARDWARE=OFFER"),
+        (["--price", "h200=none-such"], "prices.h200.offer: 'none-such' is no stored price"),
+        (["--vary", "price_ratio"], "must be PARAMETER:LOWEST:HIGHEST"),
+        (["--budget", "-1", *PRICED], "budget_usd_per_h: -1.0 must be at least"),
+        (["--question", "/no/such/file"], "--question /no/such/file"),
+    ],
+)
+def test_a_question_that_cannot_be_is_refused_in_one_line(arguments, expected):
+    assert expected in refusal("optimize", BASE, "--problem", "equal_cost", *arguments)

@@ -1,0 +1,95 @@
+"""Questions of cost over REST: each is a job, whose result answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from drf_spectacular.utils import OpenApiExample, OpenApiResponse, extend_schema
+from rest_framework import serializers, status
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+from rest_framework.views import APIView
+
+from planner import jobs, store
+from planner.api.documents import scenario_of
+from planner.api.evaluate import ErrorsSerializer
+from planner.api.jobs import JobSerializer
+from planner.documents.errors import refuse
+from planner.procurement import document, questions
+
+
+class QuestionSerializer(serializers.Serializer[Any]):
+    """What to answer. Options that are left out are those that the scenario has."""
+
+    problem = serializers.ChoiceField(["equal_cost", "least_cost", "break_even"])
+    form = serializers.ChoiceField(["exact", "paper"], default="exact")
+    scenario = serializers.JSONField(help_text="What is deployed now: name of a scenario, or its document.")
+    prices = serializers.ListField(
+        child=serializers.DictField(),
+        help_text="For each hardware `name`: `usd_per_gpu_hour`, or `offer`, the name of a stored price.",
+    )
+    prfaas = serializers.ListField(child=serializers.DictField(), required=False, help_text="[{profile, most}]")
+    pd = serializers.ListField(
+        child=serializers.DictField(), required=False, help_text="[{profile, most, decode: {max_batch, step_s}}]"
+    )
+    links = serializers.ListField(
+        child=serializers.DictField(),
+        required=False,
+        help_text="[{name, bandwidth_bps, achieved_bps, price: {usd_per_gb, usd_per_month}}]",
+    )
+    reserve = serializers.DictField(
+        required=False, help_text="target_utilisation in (0, 1], spare_instances of each role, link_headroom in [0, 1)"
+    )
+    budget_usd_per_h = serializers.FloatField(required=False, help_text="equal_cost; else what the baseline costs.")
+    baseline = serializers.JSONField(required=False, help_text="Scenario whose cost is the budget; else `scenario`.")
+    rate_rps = serializers.FloatField(required=False, help_text="least_cost: the peak rate to carry.")
+    vary = serializers.DictField(
+        required=False,
+        help_text="break_even: parameter (price_ratio, link_usd_per_gb, bandwidth_bps, length_factor or kv_factor), "
+        "lowest, highest, points",
+    )
+
+
+EXAMPLE = OpenApiExample(
+    "The most for what the case study costs",
+    value={
+        "problem": "equal_cost",
+        "scenario": "case-study-prfaas-pd",
+        "prices": [{"name": "h200", "usd_per_gpu_hour": 2.0}, {"name": "h20", "usd_per_gpu_hour": 1.0}],
+    },
+    request_only=True,
+)
+
+
+class ProcurementView(APIView):
+    """Starts a job that answers a question of cost."""
+
+    @extend_schema(
+        summary="Ask what to buy",
+        request=QuestionSerializer,
+        examples=[EXAMPLE],
+        responses={
+            201: OpenApiResponse(JobSerializer, description="Accepted; the header Location says where to follow it."),
+            400: ErrorsSerializer,
+        },
+    )
+    def post(self, request: Request) -> Response:
+        job = submit(request.data, request.user.pk)
+        job.refresh_from_db()
+        headers = {"Location": reverse("job-detail", args=[job.pk], request=request)}
+        return Response(JobSerializer(job).data, status.HTTP_201_CREATED, headers=headers)
+
+
+def submit(data: Any, by: int | None) -> Any:
+    """The job that answers a question. Raises DocumentError where it is no question, or cannot be answered."""
+    if not isinstance(data, Mapping):
+        raise refuse(None, None, "the body must be a JSON object: a question")
+    given = dict(data)
+    for place in ("scenario", "baseline"):
+        if isinstance(given.get(place), str):
+            given[place] = scenario_of(given[place], {}, place).document()
+    asked = document.parse(given, store.STORED)
+    questions.problem(asked)  # what it cannot be asked for want of a price is said now, not by the job
+    return jobs.submit(asked.question.problem, asked.scenario.name, asked.frozen(), by)

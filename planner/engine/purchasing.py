@@ -1,0 +1,168 @@
+"""The questions of cost as jobs: what a worker's child process computes, with progress."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from planner.engine import break_even, equal_cost
+from planner.engine.cost import Cost
+from planner.engine.critical import critical
+from planner.engine.curves import Array
+from planner.engine.least_cost import Bought, cheapest
+from planner.engine.marginal import Step, steps
+from planner.engine.options import Space, loads
+from planner.engine.search import Report
+from planner.engine.throughput import Throughput
+
+
+@dataclass(frozen=True, slots=True)
+class Purchase:
+    """A purchase at the threshold where it carries the most, what it carries there, and what it costs there."""
+
+    bought: Bought
+    limit: Throughput
+    cost: Cost
+
+
+@dataclass(frozen=True, slots=True)
+class ForBudget:
+    """Question: what carries the most for a budget in USD an hour."""
+
+    space: Space
+    budget_usd_per_h: float
+
+
+@dataclass(frozen=True, slots=True)
+class ForRate:
+    """Question: what costs the least and carries a rate in req/s."""
+
+    space: Space
+    rate_rps: float
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The best purchase and the best one without PrfaaS; None where there is none.
+
+    `bound` is that of fractions of instances: the greatest rate in req/s, or the least cost in USD an hour.
+    """
+
+    best: Purchase | None
+    alone: Purchase | None
+    bound: float | None
+    steps: tuple[Step, ...]
+    combinations: int
+    most: Purchase | None = None
+    """What carries the most at any price, where nothing carries the rate that was asked for."""
+
+
+def for_budget(asked: ForBudget, report: Report) -> Answer:
+    """The purchase that carries the most for the budget."""
+    report(0, 3, f"{asked.space.combinations(equal_cost.GRID + 1):,} deployments")
+    found = equal_cost.best(asked.space, asked.budget_usd_per_h)
+    report(1, 3, "the same without PrfaaS")
+    alone = equal_cost.best(without_prfaas(asked.space), asked.budget_usd_per_h)
+    report(2, 3, "what to buy next")
+    next_ = steps(asked.space, found.bought) if found else []
+    report(3, 3, "done")
+    return Answer(
+        best=Purchase(found.bought, found.limit, found.cost) if found else None,
+        alone=Purchase(alone.bought, alone.limit, alone.cost) if alone else None,
+        bound=found.bound_rps if found else None,
+        steps=tuple(next_),
+        combinations=found.combinations if found else asked.space.combinations(equal_cost.GRID + 1),
+    )
+
+
+def for_rate(asked: ForRate, report: Report) -> Answer:
+    """The cheapest purchase that carries the rate; where none does, what carries the most at any price."""
+    report(0, 3, f"{asked.space.combinations(equal_cost.GRID + 1):,} deployments")
+    best = _carrying(asked.space, asked.rate_rps)
+    report(1, 3, "the same without PrfaaS")
+    alone = _carrying(without_prfaas(asked.space), asked.rate_rps)
+    report(2, 3, "what to buy next" if best else "the most that there is")
+    bound = cheapest(asked.space, loads(asked.space), asked.rate_rps, whole=False)
+    most = None if best else equal_cost.best(asked.space, float("inf"))
+    next_ = steps(asked.space, best.bought) if best else []
+    report(3, 3, "done")
+    return Answer(
+        best=best,
+        alone=alone,
+        bound=bound.usd_per_h if bound else None,
+        steps=tuple(next_),
+        combinations=asked.space.combinations(equal_cost.GRID + 1),
+        most=Purchase(most.bought, most.limit, most.cost) if most else None,
+    )
+
+
+def _carrying(space: Space, rate_rps: float) -> Purchase | None:
+    """The cheapest purchase for a rate, at its best threshold; its cost is that of the rate, not of its limit."""
+    grid = loads(space)
+    exactly = loads(space, critical(space, grid, rate_rps))
+    found = min(
+        (priced for each in (grid, exactly) if (priced := cheapest(space, each, rate_rps))),
+        key=lambda priced: priced.usd_per_h,
+        default=None,
+    )
+    if found is None:
+        return None
+    bought, limit = equal_cost.at_its_limit(space, found.bought, float("inf"))
+    share = min(rate_rps / limit.lambda_max_rps, 1.0)
+    return Purchase(bought, limit, equal_cost.cost(space, bought, limit.egress_bps * share))
+
+
+def without_prfaas(space: Space) -> Space:
+    """The space with PD instances only."""
+    return replace(space, prfaas=(), links=())
+
+
+# --- break-even --------------------------------------------------------------------------------------------------
+
+VARIED: dict[str, Callable[[Space, float], Space]] = {
+    "price_ratio": break_even.prfaas_price,
+    "link_usd_per_gb": break_even.volume_price,
+    "bandwidth_bps": break_even.bandwidth,
+    "length_factor": break_even.length,
+    "kv_factor": break_even.kv_size,
+}
+"""What can be varied, by the name that a question has for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Question: how a purchase compares with the best one without PrfaaS over a parameter."""
+
+    space: Space
+    bought: Bought
+    parameter: str
+    values: Array
+
+
+def compare(asked: Compared, report: Report) -> break_even.Tie:
+    """The gain at each value, and where it is 1."""
+    vary, done = VARIED[asked.parameter], 0
+
+    def told(space: Space, value: float) -> Space:
+        nonlocal done
+        done += 1
+        report(min(done, asked.values.size), asked.values.size, f"{asked.parameter} {value:.4g}")
+        return vary(space, value)
+
+    return break_even.tie(asked.space, asked.bought, told, np.asarray(asked.values, dtype=float))
+
+
+type Problem = ForBudget | ForRate | Compared
+
+
+def solve(asked: Problem, report: Report) -> Answer | break_even.Tie:
+    """The answer to any of the questions."""
+    match asked:
+        case ForBudget():
+            return for_budget(asked, report)
+        case ForRate():
+            return for_rate(asked, report)
+        case Compared():
+            return compare(asked, report)

@@ -1,0 +1,75 @@
+"""The answer to a question of cost as lines for a terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from planner.management.report import STAGES, figure
+
+PARTS = {
+    "prfaas": "PrfaaS",
+    "prefill": "PD prefill",
+    "decode": "PD decode",
+    "link_time": "link by the month",
+    "link_volume": "link by the byte",
+}
+
+
+def lines(result: dict[str, Any]) -> str:
+    """What to buy, what it carries and costs, beside what is given and what no PrfaaS would carry."""
+    rows = [f"{result['scenario']}: {result['problem']} ({result['form']} form)"]
+    rows += _tie(result) if result["problem"] == "break_even" else _answer(result)
+    rows += [f"  price              {price['hardware']} {price['usd_per_gpu_hour']:.4g} USD/GPU-hour, {price['kind']}: "
+             f"{price['source']}" for price in result["prices"]]  # fmt: skip
+    rows += [f"  provenance         {result['provenance']} (the weakest kind used)"]
+    return "\n".join([*rows, *(f"  note               {note}" for note in result["notes"])])
+
+
+def _answer(result: dict[str, Any]) -> list[str]:
+    rows = []
+    if result["budget_usd_per_h"] is not None:
+        rows.append(f"  budget             {result['budget_usd_per_h']:.2f} USD/h")
+    if result["refusal"]:
+        rows.append(f"  {result['refusal']}")
+    for title, place in (("best", "best"), ("without PrfaaS", "without_prfaas")):
+        if result[place]:
+            rows += _purchase(title, result[place])
+    given = result["given"]
+    rows.append(f"  {'as given':<18} Λ_max {given['lambda_max_rps']:.3f} req/s, {given['cost']['usd_per_h']:.2f} USD/h")
+    if result["gain"] is not None:
+        gain = "carries {:.3f} times" if result["problem"] == "equal_cost" else "costs 1/{:.3f} of"
+        rows.append(f"  gain               {gain.format(result['gain'])} what the best without PrfaaS does")
+    if result["distance_to_bound"] is not None:
+        rows.append(f"  bound              {result['distance_to_bound']:.2%} better, with fractions of instances")
+    if result["buy_next"]:
+        rows.append(f"  {result['buy_next']}")
+    rows.append(f"  searched           {result['combinations']:,} deployments")
+    return rows
+
+
+def _purchase(title: str, purchase: dict[str, Any]) -> list[str]:
+    pd, remote, cost = purchase["pd"], purchase["prfaas"], purchase["cost"]
+    fleet = f"{pd['prefill_instances']:g} + {pd['decode_instances']:g} × {pd['gpus_per_instance']} {pd['hardware']}"
+    if remote:
+        prfaas = f"{remote['instances']:g} × {remote['gpus_per_instance']} {remote['hardware']}"
+        fleet = f"{prfaas} over {purchase['link']}, {fleet}"
+    paid = ", ".join(f"{PARTS[part]} {share:.1%}" for part, share in cost["shares"].items() if share)
+    bound = " and ".join(STAGES[stage] for stage in purchase["binding"])
+    rows = [
+        f"  {title:<18} {fleet}, t {figure(purchase['threshold_tokens'], '{:,.0f} tokens')}",
+        f"  {'':<18} Λ_max {purchase['lambda_max_rps']:.3f} req/s, bound by {bound}, "
+        f"egress {purchase['egress_bps'] / 1e9:.2f} Gbps",
+        f"  {'':<18} {cost['usd_per_h']:.2f} USD/h: {paid}",
+        f"  {'':<18} {figure(cost['usd_per_million_input_tokens'], '{:.4f}')} USD per million input tokens, "
+        f"{figure(cost['usd_per_million_output_tokens'], '{:.4f}')} per million output tokens",
+    ]
+    return rows
+
+
+def _tie(result: dict[str, Any]) -> list[str]:
+    ties = ", ".join(f"{tie:.5g}" for tie in result["ties"]) or "nowhere in this range"
+    rows = [f"  gain over the best without PrfaaS at equal cost, ties at {result['parameter']} {ties}"]
+    return rows + [
+        f"  {value:>14.6g}     {figure(gain, '{:.4f}')}"
+        for value, gain in zip(result["values"], result["gain"], strict=True)
+    ]

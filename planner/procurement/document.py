@@ -1,0 +1,195 @@
+"""From a request to a question that cannot be wrong: names become figures, prices become dollars of a GPU-hour."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from planner import scenario
+from planner.catalog import NotInCatalogue
+from planner.documents.errors import DocumentError, FieldError, from_validation, refuse
+from planner.documents.fields import fields_by_place
+from planner.documents.plain import require_plain
+from planner.documents.provenance import nearest
+from planner.entries.hardware import Hardware
+from planner.entries.price import Price
+from planner.procurement.schema import Question
+from planner.scenario import Scenario
+from planner.scenario.build import cluster_of_role, pd_cluster
+from planner.scenario.document import UNSTATED
+from planner.scenario.references import Catalogue, model_profile
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A checked question: `raw` is complete, `scenario` and `baseline` are its parts."""
+
+    question: Question
+    raw: dict[str, Any]
+    scenario: Scenario
+    baseline: Scenario | None
+
+    def frozen(self) -> dict[str, Any]:
+        """The input of a job that answers it: all that the answer depends on."""
+        return {"question": self.raw, "form": self.question.form}
+
+    def provenance(self, path: str) -> dict[str, str]:
+        """Kind and source of a figure of the question itself."""
+        entry = nearest(self.raw, path)
+        return {"kind": entry["kind"], "source": entry.get("source", "")} if entry else dict(UNSTATED)
+
+
+def parse(document: Mapping[str, Any], catalogue: Catalogue) -> Asked:
+    """A question whose names stand in `catalogue`; scenarios in it are documents. Raises DocumentError."""
+    require_plain(document)
+    raw = deepcopy(dict(document))
+    for place in ("scenario", "baseline"):
+        if raw.get(place) is not None:
+            raw[place] = _scenario(raw, place, catalogue)
+    if "scenario" not in raw:
+        raise refuse("scenario", None, "is missing: what is deployed now, as a scenario")
+    _resolve_profiles(raw, catalogue)
+    _resolve_prices(raw, catalogue)
+    try:
+        question = Question.model_validate(raw)
+    except ValidationError as problem:
+        raise from_validation(problem, raw, fields_by_place(Question)) from problem
+    given = scenario.parse(raw["scenario"])
+    baseline = scenario.parse(raw["baseline"]) if raw.get("baseline") else None
+    asked = Asked(question, raw, given, baseline)
+    if found := list(_mistakes(asked)):
+        raise DocumentError(found)
+    return asked
+
+
+def _scenario(raw: Mapping[str, Any], place: str, catalogue: Catalogue) -> dict[str, Any]:
+    try:
+        return scenario.parse(scenario.document.table(raw[place]), catalogue=catalogue).document()
+    except DocumentError as problem:
+        told = [
+            FieldError(f"{place}.{each.field}" if each.field else place, each.value, each.message)
+            for each in problem.told
+        ]
+        raise DocumentError(told, problem.more) from problem
+
+
+# --- names become figures ----------------------------------------------------------------------------------------
+
+
+def _resolve_profiles(raw: dict[str, Any], catalogue: Catalogue) -> None:
+    """Profiles that are named and that the scenario does not hold yet are put into it. Raises DocumentError."""
+    model = raw["scenario"]["model"]
+    held = {profile["name"] for profile in model["profiles"]}
+    for side in ("prfaas", "pd"):
+        for at, chips in enumerate(raw[side] if isinstance(raw.get(side), list) else ()):
+            name = chips.get("profile") if isinstance(chips, dict) else None
+            if isinstance(name, str) and name not in held:
+                held.add(name)
+                _put_profile(raw["scenario"], name, f"{side}.{at}.profile", catalogue)
+
+
+def _put_profile(document: dict[str, Any], name: str, field: str, catalogue: Catalogue) -> None:
+    model = document["model"]
+    try:
+        entry = catalogue.entry("profiles", name)
+    except NotInCatalogue as problem:
+        known = ", ".join(sorted(each["name"] for each in catalogue.profiles(model["name"]))) or "none"
+        raise refuse(field, name, f"is no profile of {model['name']}; there are: {known}") from problem
+    if entry["model"] != model["name"]:
+        raise refuse(field, name, f"is a profile of {entry['model']}, and the scenario serves {model['name']}")
+    figures, origin = model_profile(entry)
+    model["profiles"].append(figures)
+    if origin:
+        document.setdefault("provenance", {})[f"model.profiles.{name}"] = origin
+
+
+def _resolve_prices(raw: dict[str, Any], catalogue: Catalogue) -> None:
+    """Offers that are named become dollars of a GPU-hour; prices of the scenario go before what is not given here."""
+    given = raw.get("prices", [])
+    if not isinstance(given, list):
+        return
+    for at, price in enumerate(given):
+        if isinstance(price, dict) and "offer" in price:
+            given[at] = _offered(raw, price, f"prices.{price.get('name', at)}.offer", catalogue)
+    named = {price.get("name") for price in given if isinstance(price, dict)}
+    held = [price for price in raw["scenario"].get("prices", []) if price["name"] not in named]
+    origins = raw.setdefault("provenance", {})
+    for price in held:
+        origin = nearest(raw["scenario"], f"prices.{price['name']}")
+        if origin and isinstance(origins, dict):
+            origins.setdefault(f"prices.{price['name']}", dict(origin))
+    raw["prices"] = [*given, *held]
+
+
+def _offered(raw: dict[str, Any], price: Mapping[str, Any], field: str, catalogue: Catalogue) -> dict[str, Any]:
+    name = price["offer"]
+    if set(price) - {"name", "offer"}:
+        raise refuse(field, name, "takes the place of usd_per_gpu_hour: give one of them")
+    try:
+        entry = catalogue.entry("prices", str(name))
+    except NotInCatalogue as problem:
+        raise refuse(field, name, "is no stored price; the catalogue lists them under Prices") from problem
+    if entry["hardware"] != price.get("name", entry["hardware"]):
+        raise refuse(field, name, f"is an offer of {entry['hardware']}, and {price['name']} is to be priced")
+    usd, path = _usd_per_gpu_hour(entry, field, catalogue)
+    origin = nearest(entry, path) or UNSTATED
+    day = entry.get("date") or "no date"
+    source = f"offer {name} of {day}: {origin.get('source', '')}".rstrip(": ")
+    origins = raw.setdefault("provenance", {})
+    if isinstance(origins, dict):
+        origins[f"prices.{entry['hardware']}"] = {"kind": origin["kind"], "source": source[:2000]}
+    return {"name": entry["hardware"], "usd_per_gpu_hour": usd}
+
+
+def _usd_per_gpu_hour(entry: Mapping[str, Any], field: str, catalogue: Catalogue) -> tuple[float, str]:
+    """What an offer costs a GPU-hour: as rented, or as bought, written off and powered. Raises DocumentError."""
+    price = Price.model_validate(entry)
+    if price.usd_per_gpu_hour is not None:
+        return price.usd_per_gpu_hour, "usd_per_gpu_hour"
+    hardware = Hardware.model_validate(catalogue.entry("hardware", price.hardware))
+    if price.purchase is None or hardware.tdp_w is None:
+        raise refuse(field, entry["name"], f"needs the power that {price.hardware} draws: its tdp_w is not stored")
+    return price.purchase.usd_per_gpu_hour(hardware.tdp_w), "purchase"
+
+
+# --- what cannot be ----------------------------------------------------------------------------------------------
+
+
+def _mistakes(asked: Asked) -> Iterator[FieldError]:
+    question = asked.question
+    names = [profile.name for profile in asked.scenario.parsed.model.profiles]
+    for side, choices in (("prfaas", question.prfaas or []), ("pd", question.pd or [])):
+        for at, chips in enumerate(choices):
+            if chips.profile not in names:
+                yield FieldError(f"{side}.{at}.profile", chips.profile, f"is none of {', '.join(names)}")
+    if question.problem == "least_cost" and question.rate_rps is None:
+        yield FieldError("rate_rps", None, "is missing: the rate that is to be carried, in req/s")
+    if question.problem == "break_even" and question.vary is None:
+        yield FieldError("vary", None, "is missing: the parameter over which two deployments are compared")
+    if question.vary and question.vary.lowest >= question.vary.highest:
+        yield FieldError("vary.highest", question.vary.highest, f"must be greater than {question.vary.lowest:g}")
+    if question.budget_usd_per_h is not None and question.baseline is not None:
+        yield FieldError("budget_usd_per_h", question.budget_usd_per_h, "is given beside baseline; leave one out")
+    if question.problem == "break_even" and not cluster_of_role(asked.scenario.parsed, "prfaas"):
+        yield FieldError("scenario.clusters", None, "needs a cluster of role prfaas to compare with none")
+    yield from _decode(asked)
+
+
+def _decode(asked: Asked) -> Iterator[FieldError]:
+    """A chip that the scenario does not decode on has no decode figures: never another chip's in their place."""
+    local = pd_cluster(asked.scenario.parsed)
+    for at, chips in enumerate(asked.question.pd or []):
+        profile = next((each for each in asked.scenario.parsed.model.profiles if each.name == chips.profile), None)
+        here = profile and (profile.hardware, profile.gpus_per_instance) == (
+            local.hardware.name,
+            local.gpus_per_instance,
+        )
+        if chips.decode is None and profile and not here:
+            said = (
+                f"is missing: the scenario says how {local.hardware.name} × {local.gpus_per_instance} decodes, not this"
+            )
+            yield FieldError(f"pd.{at}.decode", None, said)

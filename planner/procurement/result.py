@@ -1,0 +1,247 @@
+"""From the engine's answers to result documents, with units in the names and the evidence that they rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from planner import __version__, evaluation
+from planner.documents.fields import PROVENANCE_KINDS
+from planner.engine import equal_cost
+from planner.engine.break_even import Tie
+from planner.engine.cost import Cost, per_million
+from planner.engine.lengths import mean
+from planner.engine.marginal import Step
+from planner.engine.options import Space
+from planner.engine.purchasing import Answer, Purchase
+from planner.engine.throughput import Form, Stage, evaluate
+from planner.procurement import build, filled
+from planner.procurement.document import Asked
+from planner.scenario import Scenario
+from planner.scenario.build import deployment
+
+STAGES = {Stage.PRFAAS: "PrfaaS", Stage.LINK: "the link", Stage.PD_P: "PD prefill", Stage.PD_D: "decode"}
+
+
+def answer_document(asked: Asked, space: Space, answer: Answer, budget_usd_per_h: float | None) -> dict[str, Any]:
+    """The answer to a question of equal or of least cost."""
+    best, alone = answer.best, answer.alone
+    return {
+        **_head(asked),
+        "budget_usd_per_h": budget_usd_per_h,
+        "rate_rps": asked.question.rate_rps,
+        "best": purchase_document(asked, space, best) if best else None,
+        "without_prfaas": purchase_document(asked, space, alone) if alone else None,
+        "given": given_document(asked),
+        "gain": _gain(asked, best, alone) if best and alone else None,
+        "bound": evaluation.number(answer.bound) if answer.bound is not None else None,
+        "distance_to_bound": _distance(asked, answer),
+        "next": [_step_document(asked, space, step) for step in answer.steps],
+        "buy_next": _buy_next(asked, space, answer.steps),
+        "most": purchase_document(asked, space, answer.most) if answer.most else None,
+        "refusal": _refusal(asked, answer, budget_usd_per_h),
+        "combinations": answer.combinations,
+        "scenario_document": filled.scenario_of(asked, space, best.bought).document() if best else None,
+    }
+
+
+def tie_document(asked: Asked, tie: Tie) -> dict[str, Any]:
+    """The gain of the scenario's deployment over the best one without PrfaaS, over a parameter."""
+    vary = asked.question.vary
+    return {
+        **_head(asked),
+        "parameter": vary.parameter if vary else "",
+        "values": tie.values.tolist(),
+        "gain": evaluation.numbers(tie.gain),
+        "ties": list(tie.ties),
+        "given": given_document(asked),
+    }
+
+
+def _head(asked: Asked) -> dict[str, Any]:
+    kinds = [asked.provenance(f"prices.{price.name}")["kind"] for price in asked.question.prices]
+    rests_on = evaluation.evaluate(asked.scenario, asked.question.form)["provenance"]
+    return {
+        "scenario": asked.scenario.name,
+        "problem": asked.question.problem,
+        "form": asked.question.form,
+        "prices": [
+            {
+                "hardware": price.name,
+                "usd_per_gpu_hour": price.usd_per_gpu_hour,
+                **asked.provenance(f"prices.{price.name}"),
+            }
+            for price in asked.question.prices
+        ],
+        "provenance": max([rests_on, *kinds], key=PROVENANCE_KINDS.index),
+        "notes": list(_notes(asked)),
+        "version": __version__,
+    }
+
+
+def _notes(asked: Asked) -> Iterable[str]:
+    remote, _, links = build.choices(asked)
+    free = [link.name for link in links if link.price is None]
+    if remote and free:
+        yield f"No price is given for {', '.join(free)}: the link counts as free, by the month and by the byte."
+    local = asked.scenario.parsed.slo.tokens_per_s
+    if local and asked.scenario.parsed.decode.step_s * local > 1 + 1e-9:
+        yield f"Decode gives {1 / asked.scenario.parsed.decode.step_s:.4g} tokens/s, below the {local:.4g} promised."
+
+
+# --- one purchase ------------------------------------------------------------------------------------------------
+
+
+def purchase_document(asked: Asked, space: Space, purchase: Purchase) -> dict[str, Any]:
+    """A purchase: what it is, what it carries at its limit, and what it costs at the rate asked for, or there."""
+    bought, limit = purchase.bought, purchase.limit
+    prfaas = None if bought.prfaas is None else space.prfaas[bought.prfaas]
+    served_rps = min(asked.question.rate_rps or limit.lambda_max_rps, limit.lambda_max_rps)
+    return {
+        "prfaas": _instances(asked, prfaas.name, bought.prfaas_instances) if prfaas else None,
+        "pd": _instances(asked, space.pd[bought.pd].name, bought.prefill_instances + bought.decode_instances)
+        | {"prefill_instances": bought.prefill_instances, "decode_instances": bought.decode_instances},
+        "link": None if bought.link is None else space.links[bought.link].name,
+        "threshold_tokens": evaluation.number(bought.threshold_tokens) if prfaas else None,
+        "lambda_max_rps": limit.lambda_max_rps,
+        "binding": [stage.value for stage in limit.binding],
+        "offload_fraction": limit.offload_fraction,
+        "egress_bps": limit.egress_bps,
+        "ttft_unloaded_s": {
+            "mean": limit.ttft.mean,
+            "p50": limit.ttft.p50,
+            "p90": limit.ttft.p90,
+            "p99": limit.ttft.p99,
+        },
+        "cost": cost_document(purchase.cost, served_rps, *_tokens(asked)),
+    }
+
+
+def _instances(asked: Asked, profile: str, instances: float) -> dict[str, Any]:
+    found = build.named(asked.scenario, profile)
+    return {
+        "profile": profile,
+        "hardware": found.hardware,
+        "gpus_per_instance": found.gpus_per_instance,
+        "instances": instances,
+        "usd_per_h": build.usd_per_h(asked, found),
+    }
+
+
+def _tokens(asked: Asked) -> tuple[float, float]:
+    """Mean tokens in, as users send them, and out, of a request."""
+    traffic = asked.scenario.parsed.traffic
+    return mean(traffic.input_tokens.lengths()), traffic.mean_output_tokens()
+
+
+def cost_document(cost: Cost, rate_rps: float, input_tokens: float, output_tokens: float) -> dict[str, Any]:
+    """USD an hour and the share of each part; prefill and link by input tokens, decode by output tokens."""
+    parts = {
+        "prfaas": cost.prfaas,
+        "prefill": cost.prefill,
+        "decode": cost.decode,
+        "link_time": cost.link_time,
+        "link_volume": cost.link_volume,
+    }
+    total = cost.usd_per_h
+    return {
+        "usd_per_h": total,
+        "parts_usd_per_h": parts,
+        "shares": {part: usd / total if total > 0 else 0.0 for part, usd in parts.items()},
+        "usd_per_million_input_tokens": evaluation.number(per_million(cost.input_usd_per_h, rate_rps * input_tokens)),
+        "usd_per_million_output_tokens": evaluation.number(per_million(cost.decode, rate_rps * output_tokens)),
+    }
+
+
+def given_document(asked: Asked) -> dict[str, Any]:
+    """What the scenario carries and costs as it is given, at its own threshold and split."""
+    return deployed_document(asked, asked.scenario)
+
+
+def deployed_document(asked: Asked, scenario: Scenario) -> dict[str, Any]:
+    """A scenario as it stands, priced as the question prices."""
+    result = evaluation.result_document(scenario, deployment(scenario), Form(asked.question.form))
+    cost = scenario_cost(asked, scenario)
+    traffic = scenario.parsed.traffic
+    tokens = mean(traffic.input_tokens.lengths()), traffic.mean_output_tokens()
+    return {
+        "scenario": scenario.name,
+        "lambda_max_rps": result["lambda_max_rps"],
+        "instances": result["instances"],
+        "egress_bps": result["egress_bps"],
+        "cost": cost_document(cost, result["lambda_max_rps"], *tokens),
+    }
+
+
+def scenario_cost(asked: Asked, scenario: Scenario) -> Cost:
+    """What a scenario costs an hour at its own Λ_max. Raises DocumentError where a chip has no price."""
+    limit = evaluate(deployment(scenario), Form(asked.question.form))
+    own = build.own_space(asked, scenario)
+    return equal_cost.cost(own, build.bought(scenario), limit.egress_bps)
+
+
+# --- in words ----------------------------------------------------------------------------------------------------
+
+
+def _gain(asked: Asked, best: Purchase, alone: Purchase) -> float:
+    """How many times as much is carried for the budget, or how many times as much it costs without PrfaaS."""
+    if asked.question.problem == "least_cost":
+        return alone.cost.usd_per_h / best.cost.usd_per_h
+    return best.limit.lambda_max_rps / alone.limit.lambda_max_rps
+
+
+def _distance(asked: Asked, answer: Answer) -> float | None:
+    """How far whole instances are from fractions, as a share."""
+    if answer.best is None or not answer.bound:
+        return None
+    if asked.question.problem == "least_cost":
+        return answer.best.cost.usd_per_h / answer.bound - 1
+    return answer.bound / answer.best.limit.lambda_max_rps - 1
+
+
+def _step_document(asked: Asked, space: Space, step: Step) -> dict[str, Any]:
+    return {
+        "what": step.what,
+        "text": _what(asked, space, step),
+        "gain_rps": step.gain_rps,
+        "usd_per_h": step.usd_per_h,
+        "rps_per_usd_per_h": evaluation.number(step.rps_per_usd_per_h),
+    }
+
+
+def _what(asked: Asked, space: Space, step: Step) -> str:
+    if step.what == "link" and step.bought.link is not None:
+        return f"link {space.links[step.bought.link].name}"
+    at = step.bought.prfaas if step.what == "prfaas" else step.bought.pd
+    option = (space.prfaas if step.what == "prfaas" else space.pd)[at or 0]
+    found = build.named(asked.scenario, option.name)
+    side = "PrfaaS" if step.what == "prfaas" else "PD"
+    return f"one {side} instance ({found.gpus_per_instance} × {found.hardware})"
+
+
+def _buy_next(asked: Asked, space: Space, steps: tuple[Step, ...]) -> str:
+    """The sentence that a planner takes away."""
+    if not steps or steps[0].gain_rps <= 0:
+        return ""
+    first = steps[0]
+    brings = f"{first.gain_rps:.3g} req/s for {first.usd_per_h:.4g} USD/h"
+    return f"Buy next: {_what(asked, space, first)}, which brings {brings}."
+
+
+def _refusal(asked: Asked, answer: Answer, budget_usd_per_h: float | None) -> str:
+    """Why there is no purchase: which constraint, and by how much."""
+    if answer.best is not None:
+        return ""
+    if asked.question.problem == "equal_cost":
+        return (
+            f"{budget_usd_per_h:,.4g} USD an hour pay for no deployment: one prefill and one decode instance cost more."
+        )
+    most, wanted = answer.most, asked.question.rate_rps or 0.0
+    if most is None:
+        return "Nothing can be bought that carries any request."
+    bound = " and ".join(STAGES[stage] for stage in most.limit.binding)
+    short = wanted - most.limit.lambda_max_rps
+    return (
+        f"Not feasible: with all that may be bought Λ_max is {most.limit.lambda_max_rps:.4g} req/s, "
+        f"{short:.4g} req/s short of {wanted:.4g}; what binds is {bound}. Allow more instances or a wider link."
+    )

@@ -1,0 +1,201 @@
+"""Questions of cost as documents: read, answered, refused by field, and turned into scenarios again."""
+
+import pytest
+
+from planner import catalog, scenario
+from planner.documents.errors import DocumentError
+from planner.engine import purchasing
+from planner.procurement import document, questions
+
+PRICES = [{"name": "h200", "usd_per_gpu_hour": 2.0}, {"name": "h20", "usd_per_gpu_hour": 1.0}]
+CASE = "case-study-prfaas-pd"
+H20, H200 = "internal-1t-hybrid-h20x8", "internal-1t-hybrid-h200x8"
+
+
+def question(problem="equal_cost", **changes):
+    given = {"problem": problem, "scenario": scenario.load(CASE).document(), "prices": PRICES} | changes
+    return {key: value for key, value in given.items() if value is not ...}
+
+
+def answer(given, catalogue=catalog.SHIPPED):
+    asked = document.parse(given, catalogue)
+    posed = questions.problem(asked)
+    return questions.answered(asked, posed, purchasing.solve(posed, lambda done, total, message: None))
+
+
+def refused(given, catalogue=catalog.SHIPPED):
+    with pytest.raises(DocumentError) as caught:
+        answer(given, catalogue)
+    return str(caught.value)
+
+
+# --- what is answered --------------------------------------------------------------------------------------------
+
+
+def test_the_scenario_is_its_own_budget():
+    found = answer(question())
+    assert found["budget_usd_per_h"] == 128
+    best, alone = found["best"], found["without_prfaas"]
+    assert (best["prfaas"]["instances"], best["pd"]["prefill_instances"], best["pd"]["decode_instances"]) == (5, 1, 5)
+    assert best["lambda_max_rps"] == pytest.approx(3.223, abs=6e-4)
+    assert alone["lambda_max_rps"] == pytest.approx(2.710, abs=6e-4)
+    assert found["gain"] == pytest.approx(1.189, abs=6e-4)
+    assert found["combinations"] > 1e9
+    assert 0 < found["distance_to_bound"] < 0.1
+
+
+def test_shares_and_prices_of_tokens_add_up_to_the_cost():
+    found = answer(question())["best"]
+    cost, rate = found["cost"], found["lambda_max_rps"]
+    assert sum(cost["parts_usd_per_h"].values()) == pytest.approx(cost["usd_per_h"])
+    assert sum(cost["shares"].values()) == pytest.approx(1)
+    given = scenario.load(CASE).parsed.traffic
+    tokens_in = float(given.input_tokens.lengths().partial_means(float("inf"))[0]) * rate * 3600 / 1e6
+    tokens_out = 1024 * rate * 3600 / 1e6
+    paid = cost["usd_per_million_input_tokens"] * tokens_in + cost["usd_per_million_output_tokens"] * tokens_out
+    assert paid == pytest.approx(cost["usd_per_h"])
+
+
+def test_another_scenario_can_be_the_baseline():
+    baseline = scenario.load("case-study-homogeneous").document()
+    found = answer(question(baseline=baseline))
+    assert found["budget_usd_per_h"] == 96
+    assert found["best"]["cost"]["usd_per_h"] <= 96 * (1 + 1e-9)
+
+
+def test_what_was_found_is_a_scenario_that_carries_what_was_said():
+    found = answer(question())
+    filled = scenario.parse(found["scenario_document"])
+    from planner import evaluation
+
+    assert evaluation.evaluate(filled)["lambda_max_rps"] == pytest.approx(found["best"]["lambda_max_rps"], rel=1e-9)
+    assert filled.provenance("clusters.prfaas.instances")["kind"] == "estimated"
+    assert filled.provenance("model.profiles")["kind"] == scenario.load(CASE).provenance("model.profiles")["kind"]
+    assert [price.name for price in filled.parsed.prices] == ["h200", "h20"]
+
+
+def test_where_no_prfaas_is_best_the_scenario_has_none():
+    dear = [{"name": "h200", "usd_per_gpu_hour": 20.0}, {"name": "h20", "usd_per_gpu_hour": 1.0}]
+    found = answer(question(prices=dear, budget_usd_per_h=128.0))
+    assert found["best"]["prfaas"] is None
+    assert found["gain"] == pytest.approx(1)
+    assert [cluster.role for cluster in scenario.parse(found["scenario_document"]).parsed.clusters] == ["pd"]
+
+
+def test_the_cheapest_for_a_rate_carries_it_and_says_what_it_saves():
+    found = answer(question("least_cost", rate_rps=10.0))
+    assert found["best"]["lambda_max_rps"] >= 10
+    assert found["best"]["cost"]["usd_per_h"] < found["without_prfaas"]["cost"]["usd_per_h"]
+    assert found["gain"] > 1
+    less = answer(question("equal_cost", budget_usd_per_h=found["best"]["cost"]["usd_per_h"] - 1))
+    assert less["best"]["lambda_max_rps"] < 10
+
+
+def test_a_rate_that_nothing_carries_is_refused_with_the_constraint_and_the_distance():
+    found = answer(question("least_cost", rate_rps=30.0))
+    assert found["best"] is None
+    assert "Not feasible" in found["refusal"]
+    assert "the link and PD prefill" in found["refusal"]
+    assert found["most"]["lambda_max_rps"] < 30
+
+
+def test_a_budget_too_small_for_anything_says_so():
+    assert "pay for no deployment" in answer(question(budget_usd_per_h=3.0))["refusal"]
+
+
+def test_the_break_even_ratio_is_that_of_the_design():
+    vary = {"parameter": "price_ratio", "lowest": 1.0, "highest": 5.0, "points": 9}
+    found = answer(question("break_even", vary=vary))
+    assert found["ties"] == [pytest.approx(2.48, abs=6e-3)]
+    assert len(found["gain"]) == 9
+
+
+def test_reserve_costs_rate():
+    kept = answer(question(reserve={"target_utilisation": 0.8, "spare_instances": 1, "link_headroom": 0.2}))
+    assert kept["best"]["lambda_max_rps"] < 0.8 * answer(question())["best"]["lambda_max_rps"]
+
+
+def test_a_link_is_paid_by_the_month_and_by_the_byte():
+    links = [{"name": "wan", "bandwidth_bps": 100e9, "price": {"usd_per_month": 7305.0, "usd_per_gb": 0.02}}]
+    found = answer(question(links=links))
+    parts = found["best"]["cost"]["parts_usd_per_h"]
+    assert found["best"]["prfaas"] is None or parts["link_time"] == pytest.approx(10)
+    assert found["best"]["lambda_max_rps"] < 2.9
+    assert not any("counts as free" in note for note in found["notes"])
+
+
+# --- names and prices --------------------------------------------------------------------------------------------
+
+
+class Stored:
+    """A catalogue of one price, one chip and one profile."""
+
+    def __init__(self, **price):
+        self.price = {"name": "deal", "hardware": "h200", "date": "2026-11-01", "kind": "on_demand"} | price
+
+    def entry(self, kind, name):
+        if (kind, name) == ("prices", "deal"):
+            return self.price
+        if kind in ("hardware", "profiles"):
+            return catalog.SHIPPED.entry(kind, name)
+        raise catalog.NotInCatalogue(kind, name, [])
+
+    def profiles(self, model):
+        return catalog.SHIPPED.profiles(model)
+
+
+def test_an_offer_is_a_price_with_its_day_and_source():
+    offer = Stored(usd_per_gpu_hour=3.5, provenance={"usd_per_gpu_hour": {"kind": "published", "source": "a page"}})
+    found = answer(question(prices=[{"name": "h200", "offer": "deal"}, PRICES[1]]), offer)
+    price = next(each for each in found["prices"] if each["hardware"] == "h200")
+    assert price["usd_per_gpu_hour"] == 3.5
+    assert (price["kind"], price["source"]) == ("published", "offer deal of 2026-11-01: a page")
+
+
+def test_a_purchase_is_written_off_and_powered():
+    bought = {"usd_per_gpu": 30_000.0, "amortisation_years": 4.0, "usd_per_kwh": 0.1, "pue": 1.3}
+    offer = Stored(kind="purchase", purchase=bought)
+    found = answer(question(prices=[{"name": "h200", "offer": "deal"}, PRICES[1]]), offer)
+    tdp_w = catalog.SHIPPED.entry("hardware", "h200")["tdp_w"]
+    expected = 30_000 / (4 * 8766) + 0.1 * 1.3 * tdp_w / 1000
+    assert found["prices"][0]["usd_per_gpu_hour"] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"scenario": ...}, "scenario: is missing"),
+        ({"problem": "guess"}, "problem: 'guess' must be one of"),
+        ({"prices": []}, "prices: has no price for"),
+        ({"prices": PRICES[:1]}, "prices: has no price for h20, in USD a GPU-hour; priced are: h200"),
+        ({"prices": [{"name": "h200", "offer": "nothing"}]}, "prices.h200.offer: 'nothing' is no stored price"),
+        ({"prices": [{"name": "h20", "offer": "deal"}]}, "prices.h20.offer: 'deal' is an offer of h200, and h20"),
+        ({"prices": [{"name": "h200", "usd_per_gpu_hour": -1}]}, "usd_per_gpu_hour: -1 must be at least 0"),
+        ({"budget_usd_per_h": 0.0}, "budget_usd_per_h: 0.0 must be at least"),
+        ({"problem": "least_cost"}, "rate_rps: is missing"),
+        ({"problem": "break_even"}, "vary: is missing"),
+        ({"prfaas": [{"profile": "none-such"}]}, "prfaas.0.profile: 'none-such' is no profile of internal-1t-hybrid"),
+        ({"pd": [{"profile": H200}]}, "pd.0.decode: is missing: the scenario says how h20 × 8 decodes, not this"),
+        ({"pd": []}, "pd: [] needs at least 1"),
+        ({"prfaas": [{"profile": H200, "most": 0}]}, "most: 0 must be at least 1"),
+        ({"links": []}, "links: is missing"),
+        ({"reserve": {"target_utilisation": 1.5}}, "reserve.target_utilisation: 1.5 must be at most 1"),
+        ({"nonsense": 1}, "nonsense: 1 is not a field here"),
+        ({"scenario": {"schema_version": 1}}, "scenario.name: is missing"),
+    ],
+)
+def test_mistakes_are_told_by_field(changes, said):
+    assert said in refused(question(**changes), Stored(usd_per_gpu_hour=3.5))
+
+
+def test_a_chip_with_its_own_decode_figures_may_decode():
+    pd = [{"profile": H200, "most": 8, "decode": {"max_batch": 40.0, "step_s": 0.02}}, {"profile": H20}]
+    found = answer(question(pd=pd))
+    assert found["best"]["lambda_max_rps"] >= answer(question())["best"]["lambda_max_rps"] - 1e-9
+
+
+def test_a_frozen_question_is_the_same_question():
+    asked = document.parse(question(), catalog.SHIPPED)
+    again = questions.loaded(asked.frozen()["question"])
+    assert again.question == asked.question
+    assert questions.budget(again) == questions.budget(asked)
