@@ -27,11 +27,15 @@ from planner.engine.queueing import (
     Way,
     mean_passage,
     passage_quantiles,
+    share_passed,
     thinned_scv,
     waiting,
     waiting_in_bursts,
 )
 from planner.engine.throughput import BITS_PER_BYTE, Stage
+
+type Serving = tuple[float, float, float]
+"""Instances that serve: N_prfaas, N_p, N_d."""
 
 CELLS = 384
 """Shares of requests that one length stands for, the narrower the longer they are."""
@@ -67,21 +71,18 @@ class LoadedTtft:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Requests that are prefilled in one place: what of each is prefill, tail of the transfer, and its first step."""
+    """Requests that are prefilled in one place."""
 
     stage: Stage
     share: float
-    prefill_s: Array
-    after_s: Array
+    seconds: Array
+    """What each takes without any wait: prefill, tail of the transfer, half a round trip, first step."""
     weights: Array
     """Shape (n,), summing to `share`."""
-    transfer_s: Array | None = None
-    """Seconds on the link of each, where there is one and it is not endless."""
-
-    @property
-    def service(self) -> Sampled:
-        """What an instance is busy with a request."""
-        return Sampled(self.prefill_s, self.weights)
+    service: Sampled
+    """How long an instance is busy with each."""
+    link: Sampled | None = None
+    """How long the link is; None where there is none, or it is endless."""
 
 
 def routes(deployment: Deployment, around: Circumstances) -> list[Route]:
@@ -91,9 +92,9 @@ def routes(deployment: Deployment, around: Circumstances) -> list[Route]:
     if deployment.prfaas and at < tokens.size:
         found.append(_remote(deployment, around, tokens[at:], weights[at:]))
     if at:
-        prefill_s = deployment.pd.t_prefill(tokens[:at])
-        step_s = np.full(at, deployment.decode.step_s)
-        found.append(Route(Stage.PD_P, float(weights[:at].sum()), prefill_s, step_s, weights[:at]))
+        prefill_s, part = deployment.pd.t_prefill(tokens[:at]), weights[:at]
+        seconds = prefill_s + deployment.decode.step_s
+        found.append(Route(Stage.PD_P, float(part.sum()), seconds, part, Sampled(prefill_s, part)))
     return found
 
 
@@ -102,17 +103,17 @@ def _remote(deployment: Deployment, around: Circumstances, tokens: Array, weight
     if prfaas is None or link is None:
         raise ValueError("needs a PrfaaS cluster and a link")
     prefill_s = prfaas.t_prefill(tokens)
-    after_s = np.full(tokens.size, deployment.decode.step_s + around.rtt_s / 2)
-    share = float(weights.sum())
+    seconds = prefill_s + deployment.decode.step_s + around.rtt_s / 2
+    share, service = float(weights.sum()), Sampled(prefill_s, weights)
     if link.usable_bps == np.inf:
-        return Route(Stage.PRFAAS, share, prefill_s, after_s, weights)
+        return Route(Stage.PRFAAS, share, seconds, weights, service)
     sizes = deployment.s_kv(tokens)
     state = np.minimum(state_bytes(deployment.s_kv), sizes)
     usable_bps = max(link.usable_bps, SLOWEST_BPS)
     transfer_s = BITS_PER_BYTE * sizes / usable_bps
     state_s = BITS_PER_BYTE * state / usable_bps
     tail_s = np.maximum(transfer_s - state_s - prefill_s, 0.0) + state_s
-    return Route(Stage.PRFAAS, share, prefill_s, after_s + tail_s, weights, transfer_s)
+    return Route(Stage.PRFAAS, share, seconds + tail_s, weights, service, Sampled(transfer_s, weights))
 
 
 def state_bytes(s_kv: Curve) -> float:
@@ -137,28 +138,61 @@ def _cells(lengths: LengthDistribution, threshold_tokens: float) -> tuple[Array,
 
 def under_load(deployment: Deployment, rate_rps: float, around: Circumstances | None = None) -> LoadedTtft:
     """TTFT of all requests together when `rate_rps` arrive; see the module for what it consists of."""
-    given = around or Circumstances()
-    return loaded(deployment, rate_rps, given, routes(deployment, given))
+    n_prfaas = deployment.prfaas.instances if deployment.prfaas else 0.0
+    passages = Passages(deployment, rate_rps, around or Circumstances())
+    return passages.ttft((n_prfaas, deployment.pd.prefill_instances, deployment.pd.decode_instances))
 
 
-def loaded(deployment: Deployment, rate_rps: float, around: Circumstances, ways: list[Route]) -> LoadedTtft:
-    """The same on routes that were worked out before, as they stay the same for other counts of instances."""
-    slot = _slot_wait(deployment, rate_rps, around)
-    waits: dict[Stage, Wait] = {Stage.PD_D: slot}
-    taken = []
-    for route in ways:
-        servers = deployment.pd.prefill_instances
-        if route.stage is Stage.PRFAAS and deployment.prfaas:
-            servers = deployment.prfaas.instances
-        met = [_wait(around, rate_rps, route.share, servers, route.service)]
-        waits[route.stage] = met[0]
-        if route.transfer_s is not None:
-            waits[Stage.LINK] = _wait(around, rate_rps, route.share, 1.0, Sampled(route.transfer_s, route.weights))
-            met.append(waits[Stage.LINK])
-        taken.append(Way(route.prefill_s + route.after_s, route.weights, (*met, slot)))
-    mean_waits = {stage: float(wait.mean_s) for stage, wait in waits.items()}
-    p50, p90, p99 = (float(value) for value in passage_quantiles(taken, PERCENTILES))
-    return LoadedTtft(mean_passage(taken), p50, p90, p99, mean_waits)
+class Passages:
+    """A deployment's requests at a rate, whatever the counts of instances that serve them."""
+
+    def __init__(self, deployment: Deployment, rate_rps: float, around: Circumstances) -> None:
+        """The counts in `deployment` do not matter."""
+        self._routes = routes(deployment, around)
+        self._rate_rps, self._around, self._slots = rate_rps, around, deployment.decode.max_batch
+        decode = deployment.decode
+        # a request holds its place in a decode batch for all of its output
+        self._held = Moments(decode.output_tokens * decode.step_s, around.output_scv)
+        self._known: dict[tuple[Stage, float], Wait] = {}
+
+    def ttft(self, serving: Serving) -> LoadedTtft:
+        """TTFT with so many instances."""
+        ways, waits = self._ways(serving), self._waits(serving)
+        p50, p90, p99 = (float(value) for value in passage_quantiles(ways, PERCENTILES))
+        mean_waits = {stage: float(wait.mean_s) for stage, wait in waits.items()}
+        return LoadedTtft(mean_passage(ways), p50, p90, p99, mean_waits)
+
+    def share_within(self, serving: Serving, seconds: float) -> float:
+        """Share of the requests whose TTFT is at most so long, with so many instances."""
+        return float(share_passed(self._ways(serving), np.array([seconds]))[0])
+
+    def _waits(self, serving: Serving) -> dict[Stage, Wait]:
+        """The wait at every stage that some request passes."""
+        n_prfaas, n_p, n_d = serving
+        waits = {Stage.PD_D: self._wait(Stage.PD_D, n_d * self._slots, 1.0, self._held)}
+        for route in self._routes:
+            servers = n_prfaas if route.stage is Stage.PRFAAS else n_p
+            waits[route.stage] = self._wait(route.stage, servers, route.share, route.service)
+            if route.link is not None:
+                waits[Stage.LINK] = self._wait(Stage.LINK, 1.0, route.share, route.link)
+        return waits
+
+    def _ways(self, serving: Serving) -> list[Way]:
+        waits = self._waits(serving)
+        return [
+            Way(
+                route.seconds,
+                route.weights,
+                tuple(waits[stage] for stage in (route.stage, *([Stage.LINK] if route.link else []), Stage.PD_D)),
+            )
+            for route in self._routes
+        ]
+
+    def _wait(self, stage: Stage, servers: float, share: float, service: Service) -> Wait:
+        known = self._known.get((stage, servers))
+        if known is None:
+            known = self._known[stage, servers] = _wait(self._around, self._rate_rps, share, servers, service)
+        return known
 
 
 def _wait(around: Circumstances, rate_rps: float, share: float, servers: float, service: Service) -> Wait:
@@ -170,10 +204,3 @@ def _wait(around: Circumstances, rate_rps: float, share: float, servers: float, 
         return waiting_in_bursts(arrivals, rate_rps * share, servers, service)
     scv = arrivals.variation**2 if isinstance(arrivals, Renewal) else 1.0
     return waiting(rate_rps * share, servers, service, thinned_scv(scv, share))
-
-
-def _slot_wait(deployment: Deployment, rate_rps: float, around: Circumstances) -> Wait:
-    """The wait for a place in a decode batch, which a request holds for all of its output."""
-    decode = deployment.decode
-    held = Moments(decode.output_tokens * decode.step_s, around.output_scv)
-    return _wait(around, rate_rps, 1.0, deployment.pd.decode_instances * decode.max_batch, held)
