@@ -15,6 +15,7 @@ from planner.documents.errors import DocumentError, FieldError, from_validation,
 from planner.documents.fields import fields_by_place
 from planner.documents.plain import require_plain
 from planner.documents.provenance import nearest
+from planner.engine.lengths import TruncatedLogNormal
 from planner.entries.hardware import Hardware
 from planner.entries.price import Price
 from planner.procurement.schema import Question
@@ -172,6 +173,10 @@ def _mistakes(asked: Asked) -> Iterator[FieldError]:
         yield FieldError("vary", None, "is missing: the parameter over which two deployments are compared")
     if question.vary and question.vary.lowest >= question.vary.highest:
         yield FieldError("vary.highest", question.vary.highest, f"must be greater than {question.vary.lowest:g}")
+    lengths = asked.scenario.parsed.traffic.incremental_lengths()
+    if question.vary and question.vary.parameter == "length_factor" and not isinstance(lengths, TruncatedLogNormal):
+        said = "needs prompt lengths that are a truncated log-normal, and these are not; vary something else"
+        yield FieldError("vary.parameter", "length_factor", said)
     if question.budget_usd_per_h is not None and question.baseline is not None:
         yield FieldError("budget_usd_per_h", question.budget_usd_per_h, "is given beside baseline; leave one out")
     if question.problem == "break_even" and not cluster_of_role(asked.scenario.parsed, "prfaas"):

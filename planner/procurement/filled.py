@@ -51,6 +51,7 @@ def scenario_of(asked: Asked, space: Space, bought: Bought) -> Scenario:
         **{f"clusters.{cluster['name']}": found for cluster in clusters},
         **{f"links.{link['name']}": _origin_of_link(asked, link["name"]) for link in links},
         "routing": found,
+        **_origin_of_decode(asked, bought),
     }
     return scenario.parse(document)
 
@@ -86,6 +87,13 @@ def _origin_of_link(asked: Asked, name: str) -> dict[str, str]:
     if asked.question.links is not None:
         return asked.provenance(f"links.{name}")
     return asked.scenario.provenance(f"links.{name}")
+
+
+def _origin_of_decode(asked: Asked, bought: Bought) -> dict[str, dict[str, str]]:
+    """Of the question where it says how the bought instance decodes; else the scenario's own stays."""
+    if build.choices(asked)[1][bought.pd].decode is None:
+        return {}
+    return {"decode": asked.provenance(f"pd.{bought.pd}.decode")}
 
 
 def _routing(bought: Bought) -> dict[str, Any]:
