@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import DatabaseError, close_old_connections
 
 from config.celery import EmbeddedWorker
-from planner import jobs
+from planner import jobs, tasks
 
 logger = logging.getLogger(__name__)
 
@@ -53,6 +53,7 @@ async def _reap_forever() -> None:
 def _reap() -> None:
     close_old_connections()
     jobs.reap()
+    tasks.settle()
 
 
 async def lifespan(

@@ -8,9 +8,10 @@ it does nothing, and lost it is sent again. Times are the database's, so the clo
 import logging
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -19,7 +20,7 @@ from celery import current_app
 from channels.layers import get_channel_layer
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
 from kombu.exceptions import OperationalError as BrokerError
 from redis.exceptions import RedisError
@@ -29,6 +30,8 @@ from planner.models import Job
 logger = logging.getLogger(__name__)
 
 State = Job.State
+IN_PARTS = Q(state=Job.State.RUNNING, pk__in=Job.objects.filter(parent__isnull=False).values("parent_id"))
+"""Jobs that have been cut into parts, which other workers compute."""
 TASK = "planner.run_job"
 ATTEMPTS = 2
 WRITE_EVERY_S = 0.25
@@ -59,10 +62,16 @@ def submit(kind: str, scenario: str, document: Mapping[str, Any], created_by: in
 
 
 def cancel(job_id: UUID) -> None:
-    """A queued job is cancelled at once, a running one as soon as its worker looks; an ended one stays as it is."""
+    """A queued job is cancelled at once, a running one as soon as its worker looks; an ended one stays as it is.
+
+    A job in parts has no worker of its own: it is cancelled at once, and its parts with it.
+    """
     rows = Job.objects.filter(pk=job_id)
-    queued = _end(rows.filter(state=State.QUEUED), State.CANCELLED, cancel_requested=True)
-    _changed(job_id, queued or rows.filter(state=State.RUNNING).update(cancel_requested=True))
+    idle = rows.filter(Q(state=State.QUEUED) | IN_PARTS)
+    ended = _end(idle, State.CANCELLED, cancel_requested=True)
+    _changed(job_id, ended or rows.filter(state=State.RUNNING).update(cancel_requested=True))
+    for shard_id in Job.objects.filter(parent_id=job_id).values_list("pk", flat=True):
+        cancel(shard_id)
 
 
 # --- from the worker ---------------------------------------------------------------------------------------------
@@ -101,6 +110,31 @@ class Claim:
 
     def fail(self, error: str) -> None:
         _changed(self.job_id, _end(self._rows(), State.FAILED, error=error))
+
+    def split(self, kind: str, parts: Sequence[Mapping[str, Any]]) -> None:
+        """Cut the job into parts, each a job of its own; this worker is free then. `shards` puts them together."""
+        job = self.job()
+        with transaction.atomic():
+            if not self._rows().update(heartbeat_at=Now(), message=f"{len(parts)} parts"):
+                return
+            shards = [
+                Job(
+                    kind=kind,
+                    scenario=job.scenario,
+                    form=job.form,
+                    input=part,
+                    version=job.version,
+                    heartbeat_at=Now(),
+                    created_by_id=job.created_by_id,
+                    parent=job,
+                    shard=index,
+                )
+                for index, part in enumerate(parts)
+            ]
+            Job.objects.bulk_create(shards)
+            for shard in shards:
+                transaction.on_commit(partial(_tell_broker, shard.pk, shard.attempt))
+        notify(self.job_id)
 
     def stopped(self) -> None:
         """It stopped because it had to: it is cancelled, or handed back if it is not to blame."""
@@ -154,7 +188,8 @@ def reap() -> None:
 
 
 def _take_up_silent_jobs() -> None:
-    silent = _silent(State.RUNNING, settings.JOB_HEARTBEAT_TIMEOUT_S)
+    # A job in parts gives no sign of life: its parts do.
+    silent = _silent(State.RUNNING, settings.JOB_HEARTBEAT_TIMEOUT_S).exclude(IN_PARTS)
     for job_id, attempt in silent.values_list("pk", "attempt"):
         rows = silent.filter(pk=job_id, attempt=attempt)
         _take_up_again(rows, job_id, attempt, "the worker that computed it gave no more sign of life")
@@ -205,7 +240,7 @@ def _lose(rows: QuerySet[Job], job_id: UUID, attempt: int, how: str) -> None:
 
 def _changed(job_id: UUID, rows: int) -> bool:
     if rows:
-        _notify(job_id)
+        notify(job_id)
     return rows > 0
 
 
@@ -227,7 +262,7 @@ def group(job_id: UUID) -> str:
     return f"job.{job_id}"
 
 
-def _notify(job_id: UUID) -> None:
+def notify(job_id: UUID) -> None:
     """Viewers then look at the row. They look every other second anyway, so a lost message does no harm."""
     layer = get_channel_layer()
     try:

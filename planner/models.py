@@ -19,6 +19,8 @@ class Job(models.Model):
         EQUAL_COST = "equal_cost", "the most for a budget"
         LEAST_COST = "least_cost", "the least cost for a rate"
         BREAK_EVEN = "break_even", "break-even"
+        FRONT = "front", "cost, rate and TTFT"
+        FRONT_SHARD = "front_shard", "one rate of a front"
         IMPORT_TRACE = "import_trace", "import a trace"
 
     class State(models.TextChoices):
@@ -45,6 +47,16 @@ class Job(models.Model):
         help_text="1, or 2 where the first one was cut short. Every change names it, which fences off a late worker.",
     )
     cancel_requested = models.BooleanField(default=False)
+
+    parent = models.ForeignKey(
+        "self",
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="shards",
+        help_text="What it is a part of.",
+    )
+    shard = models.PositiveIntegerField(null=True, blank=True, help_text="Its place among the parts.")
 
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
     created_at = models.DateTimeField(auto_now_add=True)

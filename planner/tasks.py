@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -10,14 +10,16 @@ from uuid import UUID
 from celery import shared_task
 from celery.exceptions import Reject
 
-from planner import evaluation, jobs, process, uploads
-from planner.engine import purchasing, search
+from planner import evaluation, jobs, process, shards, uploads
+from planner.engine import front, purchasing, search
 from planner.importers.traces.collect import collect
+from planner.models import Job
 from planner.procurement import questions
 
 logger = logging.getLogger(__name__)
 
 Document = Mapping[str, Any]
+TELL_EVERY_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,15 @@ class Kind:
     problem: Callable[[Document], Any]
     function: process.Function
     result: Callable[[Document, Any, Any], Document]
+
+
+@dataclass(frozen=True, slots=True)
+class InParts:
+    """A kind that is cut into jobs of another kind: `parts` are their inputs, `merge` makes one result of theirs."""
+
+    part: str
+    parts: Callable[[Document], Sequence[Document]]
+    merge: shards.Merge
 
 
 KINDS: Mapping[str, Kind] = {
@@ -43,7 +54,20 @@ KINDS: Mapping[str, Kind] = {
             result=lambda given, posed, answer: questions.answered(questions.loaded(given["question"]), posed, answer),
         ),
     ),
+    "front_shard": Kind(
+        problem=lambda given: questions.shard(questions.loaded(given["question"]), given["rate_rps"]),
+        function=front.at_rate,
+        result=lambda given, posed, found: questions.shard_answered(questions.loaded(given["question"]), posed, found),
+    ),
     "import_trace": Kind(problem=uploads.trace_order, function=collect, result=uploads.store_trace),
+}
+
+IN_PARTS: Mapping[str, InParts] = {
+    "front": InParts(
+        part="front_shard",
+        parts=lambda given: questions.shards(questions.loaded(given["question"])),
+        merge=lambda given, parts: questions.merged(questions.loaded(given["question"]), parts),
+    )
 }
 
 
@@ -57,9 +81,19 @@ def run_job(job_id: str, attempt: int) -> None:
         _work(claim)
 
 
+def settle() -> None:
+    """Ends jobs in parts whose last part ended without anybody saying so. Any number of processes may do this."""
+    for job_id, kind in shards.waiting():
+        shards.settle(job_id, IN_PARTS[kind].merge)
+
+
 def _work(claim: jobs.Claim) -> None:
+    job = claim.job()
     try:
-        claim.finish(_compute(claim))
+        if in_parts := IN_PARTS.get(job.kind):
+            claim.split(in_parts.part, in_parts.parts(job.input))
+        else:
+            claim.finish(_compute(claim, job))
     except process.Stopped:
         claim.stopped()
     except process.ChildDied as death:
@@ -70,11 +104,32 @@ def _work(claim: jobs.Claim) -> None:
         # The last chance to say why: an accepted job either ends or says why not.
         logger.exception("Job %s", claim.job_id)
         claim.fail(f"{type(error).__name__}: {error}")
+    if job.parent is not None:
+        shards.tell(job.parent.pk)
+        shards.settle(job.parent.pk, IN_PARTS[job.parent.kind].merge)
 
 
-def _compute(claim: jobs.Claim) -> Document:
-    job = claim.job()
+def _compute(claim: jobs.Claim, job: Job) -> Document:
     kind = KINDS[job.kind]
     problem = kind.problem(job.input)
-    outcome = process.run(kind.function, problem, on_progress=claim.report, should_stop=claim.must_stop)
+    whole = Whole(job.parent_id) if job.parent_id else None
+
+    def must_stop() -> bool:
+        if whole:
+            whole.tell()
+        return claim.must_stop()
+
+    outcome = process.run(kind.function, problem, on_progress=claim.report, should_stop=must_stop)
     return kind.result(job.input, problem, outcome)
+
+
+class Whole:
+    """The job that a part belongs to, which hears of it twice a second at most."""
+
+    def __init__(self, job_id: UUID) -> None:
+        self._job_id, self._told_at = job_id, 0.0
+
+    def tell(self) -> None:
+        if time.monotonic() - self._told_at >= TELL_EVERY_S:
+            self._told_at = time.monotonic()
+            shards.tell(self._job_id)

@@ -34,7 +34,7 @@ def case_study(request: HttpRequest) -> HttpResponse:
                 whatif.choices(scenario.load(name), catalog.published()["scenarios"][name]) for name in scenario.SHIPPED
             ],
         },
-        "recent": Job.objects.defer("input", "result")[:RECENT],
+        "recent": Job.objects.filter(parent=None).defer("input", "result")[:RECENT],
     }
     return render(request, "case_study.html", context)
 

@@ -14,5 +14,5 @@ PER_PAGE = 25
 
 @require_safe
 def jobs(request: HttpRequest) -> HttpResponse:
-    pages = Paginator(Job.objects.defer("input", "result"), PER_PAGE)
+    pages = Paginator(Job.objects.filter(parent=None).defer("input", "result"), PER_PAGE)
     return render(request, "jobs.html", {"page": pages.get_page(request.GET.get("page"))})

@@ -70,7 +70,7 @@ class JobViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, viewsets.Gene
 
     def get_queryset(self) -> QuerySet[Job]:
         if self.action == "list":
-            return super().get_queryset().defer("input", "result")
+            return super().get_queryset().filter(parent=None).defer("input", "result")
         return super().get_queryset()
 
     def get_serializer_class(self) -> type[JobProgressSerializer]:

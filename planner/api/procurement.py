@@ -23,7 +23,7 @@ from planner.procurement import document, questions
 class QuestionSerializer(serializers.Serializer[Any]):
     """What to answer. Options that are left out are those that the scenario has."""
 
-    problem = serializers.ChoiceField(["equal_cost", "least_cost", "break_even"])
+    problem = serializers.ChoiceField(["equal_cost", "least_cost", "break_even", "front"])
     form = serializers.ChoiceField(["exact", "paper"], default="exact")
     scenario = serializers.JSONField(help_text="What is deployed now: name of a scenario, or its document.")
     prices = serializers.ListField(
@@ -44,7 +44,14 @@ class QuestionSerializer(serializers.Serializer[Any]):
     )
     budget_usd_per_h = serializers.FloatField(required=False, help_text="equal_cost; else what the baseline costs.")
     baseline = serializers.JSONField(required=False, help_text="Scenario whose cost is the budget; else `scenario`.")
-    rate_rps = serializers.FloatField(required=False, help_text="least_cost: the peak rate to carry.")
+    rate_rps = serializers.FloatField(
+        required=False, help_text="least_cost: the peak rate to carry; front: the greatest."
+    )
+    promise = serializers.DictField(
+        required=False, help_text="least_cost: {ttft_s, percentile}, TTFT under load; percentile 50, 90 or 99."
+    )
+    percentile = serializers.ChoiceField([50, 90, 99], default=90, help_text="front: of TTFT.")
+    rates = serializers.IntegerField(default=8, help_text="front: how many rates, up to rate_rps.")
     vary = serializers.DictField(
         required=False,
         help_text="break_even: parameter (price_ratio, link_usd_per_gb, bandwidth_bps, length_factor or kv_factor), "
@@ -91,5 +98,5 @@ def submit(data: Any, by: int | None) -> Any:
         if isinstance(given.get(place), str):
             given[place] = scenario_of(given[place], {}, place).document()
     asked = document.parse(given, store.STORED)
-    questions.problem(asked)  # what it cannot be asked for want of a price is said now, not by the job
+    questions.require_answerable(asked)
     return jobs.submit(asked.question.problem, asked.scenario.name, asked.frozen(), by)

@@ -6,7 +6,7 @@ are independent of one another: each is a shard that any worker can compute, and
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from planner.engine.curves import Array
 from planner.engine.latency import Circumstances, LoadedTtft
 from planner.engine.least_cost import Bought
-from planner.engine.options import Space
+from planner.engine.options import ROUNDING, Space
 from planner.engine.search import Report
 from planner.engine.slo import Promise, cheapest_keeping, least_percentile, ttft
 
@@ -71,25 +71,18 @@ def at_rate(asked: Shard, report: Report) -> Found:
     return Found(tuple(points), tried)
 
 
-def merged(points: Iterable[Point], share: float) -> list[Point]:
-    """The points that no other one beats or equals in cost, rate and TTFT together, by rate, then cost.
+def unbeaten(standings: Sequence[tuple[float, float, float]]) -> list[int]:
+    """The places of the points that no other one beats or equals in rate, USD an hour and seconds together.
 
-    The same points in any order give the same front.
+    By rate, then by cost; of equal ones the first. Points in any order give the same front.
     """
-    order = sorted(points, key=lambda point: (-point.rate_rps, point.usd_per_h, _seconds(point, share)))
-    kept: list[Point] = []
-    for point in order:
-        beaten = any(
-            other.usd_per_h <= point.usd_per_h * (1 + 1e-12) and _seconds(other, share) <= _seconds(point, share)
-            for other in kept
-        )
-        if not beaten:
-            kept.append(point)
-    return sorted(kept, key=lambda point: (point.rate_rps, point.usd_per_h))
-
-
-def _seconds(point: Point, share: float) -> float:
-    return Promise(0.0, share).of(point.ttft)
+    order = sorted(range(len(standings)), key=lambda at: (-standings[at][0], *standings[at][1:], at))
+    kept: list[int] = []
+    for at in order:
+        _, usd, seconds = standings[at]
+        if not any(standings[other][1] <= usd * (1 + ROUNDING) and standings[other][2] <= seconds for other in kept):
+            kept.append(at)
+    return sorted(kept, key=lambda at: standings[at])
 
 
 def rates(most_rps: float, count: int) -> Array:

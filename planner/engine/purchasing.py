@@ -11,11 +11,13 @@ from planner.engine import break_even, equal_cost
 from planner.engine.cost import Cost
 from planner.engine.critical import critical
 from planner.engine.curves import Array
+from planner.engine.latency import Circumstances, LoadedTtft
 from planner.engine.least_cost import Bought, cheapest
 from planner.engine.marginal import Step, steps
 from planner.engine.options import Space, loads
 from planner.engine.search import Report
-from planner.engine.throughput import Throughput
+from planner.engine.slo import Promise, cheapest_keeping, least_percentile, ttft
+from planner.engine.throughput import Throughput, evaluate
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,8 @@ class Purchase:
     bought: Bought
     limit: Throughput
     cost: Cost
+    ttft: LoadedTtft | None = None
+    """Under load at the rate that was asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +41,12 @@ class ForBudget:
 
 @dataclass(frozen=True, slots=True)
 class ForRate:
-    """Question: what costs the least and carries a rate in req/s."""
+    """Question: what costs the least and carries a rate in req/s, under a promise if there is one."""
 
     space: Space
     rate_rps: float
+    around: Circumstances
+    promise: Promise | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +63,8 @@ class Answer:
     combinations: int
     most: Purchase | None = None
     """What carries the most at any price, where nothing carries the rate that was asked for."""
+    least_s: float | None = None
+    """The least percentile of TTFT that endless instances would keep, where nothing keeps the promise."""
 
 
 def for_budget(asked: ForBudget, report: Report) -> Answer:
@@ -78,40 +86,58 @@ def for_budget(asked: ForBudget, report: Report) -> Answer:
 
 
 def for_rate(asked: ForRate, report: Report) -> Answer:
-    """The cheapest purchase that carries the rate; where none does, what carries the most at any price."""
-    report(0, 3, f"{asked.space.combinations(equal_cost.GRID + 1):,} deployments")
-    best = _carrying(asked.space, asked.rate_rps)
+    """The cheapest purchase that carries the rate and keeps the promise; where none does, how far that is."""
+    space, rate_rps = asked.space, asked.rate_rps
+    report(0, 3, f"{space.combinations(equal_cost.GRID + 1):,} deployments")
+    best = _carrying(asked)
     report(1, 3, "the same without PrfaaS")
-    alone = _carrying(without_prfaas(asked.space), asked.rate_rps)
+    alone = _carrying(replace(asked, space=without_prfaas(space)))
     report(2, 3, "what to buy next" if best else "the most that there is")
-    bound = cheapest(asked.space, loads(asked.space), asked.rate_rps, whole=False)
-    most = None if best else equal_cost.best(asked.space, float("inf"))
-    next_ = steps(asked.space, best.bought) if best else []
-    report(3, 3, "done")
-    return Answer(
+    bound = cheapest(space, loads(space), rate_rps, whole=False)
+    most = None if best else equal_cost.best(space, float("inf"))
+    answer = Answer(
         best=best,
         alone=alone,
         bound=bound.usd_per_h if bound else None,
-        steps=tuple(next_),
-        combinations=asked.space.combinations(equal_cost.GRID + 1),
+        steps=tuple(steps(space, best.bought)) if best else (),
+        combinations=space.combinations(equal_cost.GRID + 1),
         most=Purchase(most.bought, most.limit, most.cost) if most else None,
+        least_s=None if best else _least_s(asked),
     )
+    report(3, 3, "done")
+    return answer
 
 
-def _carrying(space: Space, rate_rps: float) -> Purchase | None:
-    """The cheapest purchase for a rate, at its best threshold; its cost is that of the rate, not of its limit."""
-    grid = loads(space)
-    exactly = loads(space, critical(space, grid, rate_rps))
-    found = min(
-        (priced for each in (grid, exactly) if (priced := cheapest(space, each, rate_rps))),
-        key=lambda priced: priced.usd_per_h,
-        default=None,
-    )
-    if found is None:
+def _least_s(asked: ForRate) -> float | None:
+    if asked.promise is None:
         return None
-    bought, limit = equal_cost.at_its_limit(space, found.bought, float("inf"))
-    share = min(rate_rps / limit.lambda_max_rps, 1.0)
-    return Purchase(bought, limit, equal_cost.cost(space, bought, limit.egress_bps * share))
+    return least_percentile(asked.space, asked.rate_rps, asked.promise.share, asked.around)
+
+
+def _carrying(asked: ForRate) -> Purchase | None:
+    """The cheapest purchase; its cost is that of the rate, not of its limit."""
+    bought = _cheapest(asked) if asked.promise is None else _keeping(asked, asked.promise)
+    if bought is None:
+        return None
+    limit = evaluate(equal_cost.deployment(asked.space, bought), asked.space.form)
+    share = min(asked.rate_rps / limit.lambda_max_rps, 1.0)
+    cost = equal_cost.cost(asked.space, bought, limit.egress_bps * share)
+    return Purchase(bought, limit, cost, ttft(asked.space, bought, asked.rate_rps, asked.around))
+
+
+def _keeping(asked: ForRate, promise: Promise) -> Bought | None:
+    return cheapest_keeping(asked.space, asked.rate_rps, promise, asked.around).bought
+
+
+def _cheapest(asked: ForRate) -> Bought | None:
+    """Without a promise: of the grid's thresholds and the critical ones, at the one that carries the most."""
+    space, grid = asked.space, loads(asked.space)
+    exactly = loads(space, critical(space, grid, asked.rate_rps))
+    found = [priced for each in (grid, exactly) if (priced := cheapest(space, each, asked.rate_rps))]
+    if not found:
+        return None
+    least = min(found, key=lambda priced: priced.usd_per_h)
+    return equal_cost.at_its_limit(space, least.bought, float("inf"))[0]
 
 
 def without_prfaas(space: Space) -> Space:

@@ -340,6 +340,16 @@ class TrafficFields(Table):
             return lengths.mean(self.output_tokens.lengths())
         return self.output_tokens
 
+    def output_scv(self) -> float:
+        """Squared coefficient of variation of output lengths, of those that go with prompts at the mean prompt."""
+        if isinstance(self.output_tokens, CorrelatedOutput):
+            return float(np.expm1(self.output_tokens.output().sigma ** 2))
+        if isinstance(self.output_tokens, Lengths):
+            given = self.output_tokens.lengths()
+            second = float(given.partial_expectations([np.square], np.inf)[0][0])
+            return max(second / lengths.mean(given) ** 2 - 1, 0.0)
+        return 0.0
+
 
 class Traffic(TrafficFields, Entry):
     """A kind of traffic in the catalogue."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from planner.management.report import STAGES, figure
 
+PERCENTILES = (("mean", "mean"), ("P50", "p50"), ("P90", "p90"), ("P99", "p99"))
 PARTS = {
     "prfaas": "PrfaaS",
     "prefill": "PD prefill",
@@ -18,7 +19,7 @@ PARTS = {
 def lines(result: dict[str, Any]) -> str:
     """What to buy, what it carries and costs, beside what is given and what no PrfaaS would carry."""
     rows = [f"{result['scenario']}: {result['problem']} ({result['form']} form)"]
-    rows += _tie(result) if result["problem"] == "break_even" else _answer(result)
+    rows += {"break_even": _tie, "front": _front}.get(result["problem"], _answer)(result)
     rows += [f"  price              {price['hardware']} {price['usd_per_gpu_hour']:.4g} USD/GPU-hour, {price['kind']}: "
              f"{price['source']}" for price in result["prices"]]  # fmt: skip
     rows += [f"  provenance         {result['provenance']} (the weakest kind used)"]
@@ -63,7 +64,26 @@ def _purchase(title: str, purchase: dict[str, Any]) -> list[str]:
         f"  {'':<18} {figure(cost['usd_per_million_input_tokens'], '{:.4f}')} USD per million input tokens, "
         f"{figure(cost['usd_per_million_output_tokens'], '{:.4f}')} per million output tokens",
     ]
+    if ttft := purchase["ttft_loaded_s"]:
+        seconds = ", ".join(f"{name} {figure(ttft[key], '{:.2f} s')}" for name, key in PERCENTILES)
+        rows.append(f"  {'':<18} TTFT under load, by approximation: {seconds}")
     return rows
+
+
+def _front(result: dict[str, Any]) -> list[str]:
+    """A line for each point of the front."""
+    rows = [f"  {'req/s':>8} {'USD/h':>10} {'P' + str(result['percentile']) + ' TTFT':>10}  PrfaaS / prefill / decode"]
+    for point in result["points"]:
+        pd, remote = point["pd"], point["prfaas"]
+        fleet = f"{remote['instances']:g} × {remote['hardware']}" if remote else "none"
+        rows.append(
+            f"  {point['rate_rps']:>8.3f} {point['cost']['usd_per_h']:>10.2f} "
+            f"{figure(point['ttft_loaded_s'][f'p{result["percentile"]}'], '{:.2f} s'):>10}  "
+            f"{fleet} / {pd['prefill_instances']:g} / {pd['decode_instances']:g} × {pd['hardware']}, "
+            f"t {figure(point['threshold_tokens'], '{:,.0f}')}"
+        )
+    rows += [f"  {result['refusal']}"] if result["refusal"] else []
+    return [*rows, f"  tried              {result['tried']:,} deployments"]
 
 
 def _tie(result: dict[str, Any]) -> list[str]:

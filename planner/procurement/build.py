@@ -5,6 +5,7 @@ from __future__ import annotations
 from planner.documents.errors import refuse
 from planner.engine.cost import HOURS_PER_MONTH, LinkRate
 from planner.engine.deployment import Decode
+from planner.engine.latency import Circumstances
 from planner.engine.least_cost import Bought
 from planner.engine.options import LinkOption, PdOption, PrfaasOption, Reserve, Space
 from planner.engine.throughput import Form
@@ -63,6 +64,13 @@ def choices(asked: Asked) -> tuple[list[Chips], list[PdChips], list[LinkChoice]]
     if remote and not links:
         raise refuse("links", None, "is missing: what PrfaaS prefills crosses a link")
     return remote, local, links
+
+
+def circumstances(asked: Asked) -> Circumstances:
+    """How the scenario's requests arrive, how far its link goes, and how its outputs vary."""
+    document = asked.scenario.parsed
+    rtt_s = max((link.rtt_s or 0.0 for link in document.links), default=0.0)
+    return Circumstances(document.traffic.arrivals.engine(), rtt_s, document.traffic.output_scv())
 
 
 def own_space(asked: Asked, scenario: Scenario) -> Space:

@@ -161,27 +161,48 @@ def _usd_per_gpu_hour(entry: Mapping[str, Any], field: str, catalogue: Catalogue
 
 
 def _mistakes(asked: Asked) -> Iterator[FieldError]:
+    yield from _missing(asked)
+    yield from _promise(asked.question)
+    yield from _varied(asked)
     question = asked.question
     names = [profile.name for profile in asked.scenario.parsed.model.profiles]
     for side, choices in (("prfaas", question.prfaas or []), ("pd", question.pd or [])):
         for at, chips in enumerate(choices):
             if chips.profile not in names:
                 yield FieldError(f"{side}.{at}.profile", chips.profile, f"is none of {', '.join(names)}")
-    if question.problem == "least_cost" and question.rate_rps is None:
+    if question.budget_usd_per_h is not None and question.baseline is not None:
+        yield FieldError("budget_usd_per_h", question.budget_usd_per_h, "is given beside baseline; leave one out")
+    yield from _decode(asked)
+
+
+def _missing(asked: Asked) -> Iterator[FieldError]:
+    """What a problem needs beside the scenario."""
+    question = asked.question
+    if question.problem in ("least_cost", "front") and question.rate_rps is None:
         yield FieldError("rate_rps", None, "is missing: the rate that is to be carried, in req/s")
     if question.problem == "break_even" and question.vary is None:
         yield FieldError("vary", None, "is missing: the parameter over which two deployments are compared")
-    if question.vary and question.vary.lowest >= question.vary.highest:
-        yield FieldError("vary.highest", question.vary.highest, f"must be greater than {question.vary.lowest:g}")
-    lengths = asked.scenario.parsed.traffic.incremental_lengths()
-    if question.vary and question.vary.parameter == "length_factor" and not isinstance(lengths, TruncatedLogNormal):
-        said = "needs prompt lengths that are a truncated log-normal, and these are not; vary something else"
-        yield FieldError("vary.parameter", "length_factor", said)
-    if question.budget_usd_per_h is not None and question.baseline is not None:
-        yield FieldError("budget_usd_per_h", question.budget_usd_per_h, "is given beside baseline; leave one out")
     if question.problem == "break_even" and not cluster_of_role(asked.scenario.parsed, "prfaas"):
         yield FieldError("scenario.clusters", None, "needs a cluster of role prfaas to compare with none")
-    yield from _decode(asked)
+
+
+def _promise(question: Question) -> Iterator[FieldError]:
+    if question.promise and question.problem != "least_cost":
+        yield FieldError("promise", None, "is for problem least_cost only; a front tries many by itself")
+    if question.form == "paper" and (question.promise or question.problem == "front"):
+        yield FieldError("form", "paper", "must be exact here: TTFT under load is not a matter of mean lengths")
+
+
+def _varied(asked: Asked) -> Iterator[FieldError]:
+    vary = asked.question.vary
+    if vary is None:
+        return
+    if vary.lowest >= vary.highest:
+        yield FieldError("vary.highest", vary.highest, f"must be greater than {vary.lowest:g}")
+    lengths = asked.scenario.parsed.traffic.incremental_lengths()
+    if vary.parameter == "length_factor" and not isinstance(lengths, TruncatedLogNormal):
+        said = "needs prompt lengths that are a truncated log-normal, and these are not; vary something else"
+        yield FieldError("vary.parameter", "length_factor", said)
 
 
 def _decode(asked: Asked) -> Iterator[FieldError]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from planner import __version__, scenario
@@ -110,3 +112,15 @@ def _free(bought: Bought, local: str) -> list[str]:
 def _decode(asked: Asked, bought: Bought) -> dict[str, Any]:
     given = build.choices(asked)[1][bought.pd].decode or asked.scenario.parsed.decode
     return given.model_dump()
+
+
+def as_json(bought: Bought) -> dict[str, Any]:
+    """A purchase as plain values, from which `from_json` makes it again."""
+    t = bought.threshold_tokens
+    return asdict(bought) | {"threshold_tokens": t if math.isfinite(t) else None}
+
+
+def from_json(plain: Mapping[str, Any]) -> Bought:
+    """The purchase that `as_json` wrote down."""
+    t = plain["threshold_tokens"]
+    return Bought(**{**plain, "threshold_tokens": math.inf if t is None else t})

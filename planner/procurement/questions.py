@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from planner import scenario
-from planner.engine import purchasing
+from planner.engine import front, purchasing
 from planner.engine.curves import Array
 from planner.engine.options import Space
-from planner.procurement import build, result
+from planner.engine.slo import Promise
+from planner.procurement import build, filled, result
 from planner.procurement.document import Asked
 from planner.procurement.schema import Question, Vary
+from planner.scenario import Scenario
 
 
 def loaded(raw: Mapping[str, Any]) -> Asked:
@@ -31,9 +33,21 @@ def problem(asked: Asked) -> purchasing.Problem:
         case "equal_cost":
             return purchasing.ForBudget(space, budget(asked))
         case "least_cost":
-            return purchasing.ForRate(space, asked.question.rate_rps or 0.0)
+            return purchasing.ForRate(
+                space, asked.question.rate_rps or 0.0, build.circumstances(asked), _promise(asked)
+            )
         case "break_even":
             return _compared(asked, asked.question.vary or Vary(parameter="price_ratio", lowest=1, highest=5))
+    raise ValueError(f"{asked.question.problem} is asked in parts")
+
+
+def require_answerable(asked: Asked) -> None:
+    """Raises DocumentError on what a job would fail for: a chip without a price, lengths that cannot be varied."""
+    if asked.question.problem == "front":
+        shards(asked)
+        build.space(asked)
+    else:
+        problem(asked)
 
 
 def answered(asked: Asked, posed: purchasing.Problem, answer: Any) -> dict[str, Any]:
@@ -42,6 +56,58 @@ def answered(asked: Asked, posed: purchasing.Problem, answer: Any) -> dict[str, 
         return result.tie_document(asked, answer)
     usd = posed.budget_usd_per_h if isinstance(posed, purchasing.ForBudget) else None
     return result.answer_document(asked, posed.space, answer, usd)
+
+
+def _promise(asked: Asked) -> Promise | None:
+    given = asked.question.promise
+    return Promise(given.ttft_s, given.percentile / 100) if given else None
+
+
+# --- a front, rate by rate ---------------------------------------------------------------------------------------
+
+
+def shards(asked: Asked) -> list[dict[str, Any]]:
+    """The inputs of a front's parts: each the same question at one rate."""
+    rates = front.rates(asked.question.rate_rps or 0.0, asked.question.rates)
+    return [asked.frozen() | {"rate_rps": float(rate)} for rate in rates]
+
+
+def shard(asked: Asked, rate_rps: float) -> front.Shard:
+    """The engine's question about one rate of a front."""
+    return front.Shard(build.space(asked), rate_rps, asked.question.percentile / 100, build.circumstances(asked))
+
+
+def shard_answered(asked: Asked, posed: front.Shard, found: front.Found) -> dict[str, Any]:
+    """The result document of one rate."""
+    return {
+        "rate_rps": posed.rate_rps,
+        "points": [result.point_document(asked, posed.space, point) for point in found.points],
+        "tried": found.tried,
+    }
+
+
+def merged(asked: Asked, parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The result document of a front, from those of its rates in their order."""
+    points = [point for part in parts for point in part["points"]]
+    kept = front.unbeaten([result.standing(point, asked.question.percentile) for point in points])
+    return result.front_document(asked, [points[at] for at in kept], sum(part["tried"] for part in parts))
+
+
+def point_scenario(asked: Asked, point: Mapping[str, Any]) -> Scenario:
+    """The scenario of a purchase in a result document."""
+    return filled.scenario_of(asked, build.space(asked), filled.from_json(point["bought"]))
+
+
+def answer_all(asked: Asked) -> dict[str, Any]:
+    """The answer at once, without a job: of a front, one rate after another."""
+
+    def unheard(done: int, total: int, message: str) -> None: ...
+
+    if asked.question.problem == "front":
+        posed = [shard(asked, each["rate_rps"]) for each in shards(asked)]
+        return merged(asked, [shard_answered(asked, each, front.at_rate(each, unheard)) for each in posed])
+    asks = problem(asked)
+    return answered(asked, asks, purchasing.solve(asks, unheard))
 
 
 def budget(asked: Asked) -> float:

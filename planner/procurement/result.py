@@ -10,6 +10,8 @@ from planner.documents.fields import PROVENANCE_KINDS
 from planner.engine import equal_cost
 from planner.engine.break_even import Tie
 from planner.engine.cost import Cost, per_million
+from planner.engine.front import Point
+from planner.engine.latency import LoadedTtft
 from planner.engine.lengths import mean
 from planner.engine.marginal import Step
 from planner.engine.options import Space
@@ -34,7 +36,7 @@ def answer_document(asked: Asked, space: Space, answer: Answer, budget_usd_per_h
         "without_prfaas": purchase_document(asked, space, alone) if alone else None,
         "given": given_document(asked),
         "gain": _gain(asked, best, alone) if best and alone else None,
-        "bound": evaluation.number(answer.bound) if answer.bound is not None else None,
+        "bound": None if answer.bound is None or asked.question.promise else evaluation.number(answer.bound),
         "distance_to_bound": _distance(asked, answer),
         "next": [_step_document(asked, space, step) for step in answer.steps],
         "buy_next": _buy_next(asked, space, answer.steps),
@@ -56,6 +58,32 @@ def tie_document(asked: Asked, tie: Tie) -> dict[str, Any]:
         "ties": list(tie.ties),
         "given": given_document(asked),
     }
+
+
+def front_document(asked: Asked, points: list[dict[str, Any]], tried: int) -> dict[str, Any]:
+    """The front of cost, rate and TTFT: points by rate, then cost."""
+    return {
+        **_head(asked),
+        "percentile": asked.question.percentile,
+        "points": points,
+        "tried": tried,
+        "refusal": "" if points else "Nothing that may be bought carries the least of these rates.",
+        "given": given_document(asked),
+    }
+
+
+def point_document(asked: Asked, space: Space, point: Point) -> dict[str, Any]:
+    """A point of a front: a purchase at a rate, its cost there and its TTFT under load."""
+    limit = evaluate(equal_cost.deployment(space, point.bought))
+    share = min(point.rate_rps / limit.lambda_max_rps, 1.0)
+    cost = equal_cost.cost(space, point.bought, limit.egress_bps * share)
+    purchase = Purchase(point.bought, limit, cost, point.ttft)
+    return {"rate_rps": point.rate_rps} | purchase_document(asked, space, purchase, point.rate_rps)
+
+
+def standing(point: dict[str, Any], percentile: int) -> tuple[float, float, float]:
+    """What a point is compared by: rate, USD an hour, seconds."""
+    return point["rate_rps"], point["cost"]["usd_per_h"], point["ttft_loaded_s"][f"p{percentile}"]
 
 
 def _head(asked: Asked) -> dict[str, Any]:
@@ -92,11 +120,11 @@ def _notes(asked: Asked) -> Iterable[str]:
 # --- one purchase ------------------------------------------------------------------------------------------------
 
 
-def purchase_document(asked: Asked, space: Space, purchase: Purchase) -> dict[str, Any]:
+def purchase_document(asked: Asked, space: Space, purchase: Purchase, rate_rps: float | None = None) -> dict[str, Any]:
     """A purchase: what it is, what it carries at its limit, and what it costs at the rate asked for, or there."""
     bought, limit = purchase.bought, purchase.limit
     prfaas = None if bought.prfaas is None else space.prfaas[bought.prfaas]
-    served_rps = min(asked.question.rate_rps or limit.lambda_max_rps, limit.lambda_max_rps)
+    served_rps = min(rate_rps or asked.question.rate_rps or limit.lambda_max_rps, limit.lambda_max_rps)
     return {
         "prfaas": _instances(asked, prfaas.name, bought.prfaas_instances) if prfaas else None,
         "pd": _instances(asked, space.pd[bought.pd].name, bought.prefill_instances + bought.decode_instances)
@@ -113,7 +141,17 @@ def purchase_document(asked: Asked, space: Space, purchase: Purchase) -> dict[st
             "p90": limit.ttft.p90,
             "p99": limit.ttft.p99,
         },
+        "ttft_loaded_s": _ttft_document(purchase.ttft) if purchase.ttft else None,
+        "bought": filled.as_json(bought),
         "cost": cost_document(purchase.cost, served_rps, *_tokens(asked)),
+    }
+
+
+def _ttft_document(ttft: LoadedTtft) -> dict[str, Any]:
+    """TTFT under load, by approximation, and the mean wait at each stage; null where a queue never ends."""
+    return {
+        **{name: evaluation.number(getattr(ttft, name)) for name in ("mean", "p50", "p90", "p99")},
+        "waits_s": {stage.value: evaluation.number(wait) for stage, wait in ttft.waits_s.items()},
     }
 
 
@@ -192,7 +230,7 @@ def _gain(asked: Asked, best: Purchase, alone: Purchase) -> float:
 
 def _distance(asked: Asked, answer: Answer) -> float | None:
     """How far whole instances are from fractions, as a share."""
-    if answer.best is None or not answer.bound:
+    if answer.best is None or not answer.bound or asked.question.promise:
         return None
     if asked.question.problem == "least_cost":
         return answer.best.cost.usd_per_h / answer.bound - 1
@@ -237,6 +275,18 @@ def _refusal(asked: Asked, answer: Answer, budget_usd_per_h: float | None) -> st
             f"{budget_usd_per_h:,.4g} USD an hour pay for no deployment: one prefill and one decode instance cost more."
         )
     most, wanted = answer.most, asked.question.rate_rps or 0.0
+    promise = asked.question.promise
+    if promise and answer.least_s is not None and answer.least_s > promise.ttft_s:
+        return (
+            f"Not feasible: P{promise.percentile} TTFT cannot be less than {answer.least_s:.3g} s, which prefill and "
+            f"transfer take without any queue; {promise.ttft_s:g} s were promised. What binds is prefill: take a "
+            "faster chip, or promise more."
+        )
+    if promise and most is not None and most.limit.lambda_max_rps > wanted:
+        return (
+            f"Not feasible: {wanted:.4g} req/s can be carried, but not with P{promise.percentile} TTFT within "
+            f"{promise.ttft_s:g} s by the instances that may be bought. Allow more of them, or promise more."
+        )
     if most is None:
         return "Nothing can be bought that carries any request."
     bound = " and ".join(STAGES[stage] for stage in most.limit.binding)

@@ -56,11 +56,18 @@ class Vary(Table):
     points: Annotated[int, Field(ge=2, le=200)] = 41
 
 
+class Promise(Table):
+    """TTFT under load in seconds that this percentile of the requests must not exceed."""
+
+    ttft_s: Positive
+    percentile: Literal[50, 90, 99] = 90
+
+
 class Question(Table):
     """A question; `scenario` and `baseline` are complete scenario documents once it has been read."""
 
     schema_version: Literal[1] = 1
-    problem: Literal["equal_cost", "least_cost", "break_even"]
+    problem: Literal["equal_cost", "least_cost", "break_even", "front"]
     form: Literal["exact", "paper"] = "exact"
     scenario: dict[str, Any]
     prices: Annotated[list[Price], Field(max_length=1000)] = []
@@ -71,5 +78,11 @@ class Question(Table):
     budget_usd_per_h: Positive | None = None
     baseline: dict[str, Any] | None = None
     rate_rps: Positive | None = None
+    """The peak rate to be carried; of a front the greatest one."""
+    promise: Promise | None = None
+    percentile: Literal[50, 90, 99] = 90
+    """Of TTFT, in a front."""
+    rates: Annotated[int, Field(ge=1, le=50)] = 8
+    """How many rates a front has."""
     vary: Vary | None = None
     provenance: Origins = {}

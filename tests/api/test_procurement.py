@@ -57,6 +57,22 @@ def test_a_question_is_a_job_that_answers_it(buyer, changes, says):
     assert says(computed(job))
 
 
+def test_a_front_is_computed_in_parts(buyer, monkeypatch):
+    few = {"prfaas": [{"profile": "internal-1t-hybrid-h200x8", "most": 3}], "rates": 2, "rate_rps": 1.0}
+    assert ask(buyer, problem="front", **few).status_code == 201
+    job = Job.objects.get()
+    in_parts = tasks.IN_PARTS[job.kind]
+    parts = in_parts.parts(job.input)
+    assert [part["rate_rps"] for part in parts] == [0.5, 1.0]
+    results = []
+    for part in parts:
+        kind = tasks.KINDS[in_parts.part]
+        posed = kind.problem(part)
+        results.append(kind.result(part, posed, kind.function(posed, lambda *news: None)))
+    merged = json.loads(json.dumps(in_parts.merge(job.input, results), allow_nan=False))
+    assert {point["rate_rps"] for point in merged["points"]} == {0.5, 1.0}
+
+
 def test_stored_offers_price_a_question(buyer):
     seeding.seed()
     listed = buyer.get("/api/v1/prices/?hardware=h200&page_size=1").json()["results"][0]["name"]

@@ -239,6 +239,12 @@ def test_optimize_finds_the_cheapest_for_a_rate_and_the_tie():
     )
 
 
+def test_optimize_keeps_a_promise_and_prints_a_front():
+    promised = said("optimize", BASE, "--problem", "least_cost", "--rate", "3", "--ttft", "P90=5", *PRICED)
+    assert "6 × 8 h200 over wan, 1 + 5 × 8 h20" in promised
+    assert "TTFT under load, by approximation: mean 2." in promised
+
+
 def test_the_rest_of_a_question_comes_from_a_file(tmp_path):
     path = tmp_path / "question.yaml"
     path.write_text("reserve: {target_utilisation: 0.8}\nprices: [{name: h200, usd_per_gpu_hour: 2}]\n")
@@ -253,6 +259,7 @@ def test_the_rest_of_a_question_comes_from_a_file(tmp_path):
     [
         (["--price", "h200"], "must be HARDWARE=USD or HARDWARE=OFFER"),
         (["--price", "h200=none-such"], "prices.h200.offer: 'none-such' is no stored price"),
+        (["--ttft", "soon"], "must be P50, P90 or P99=SECONDS"),
         (["--vary", "price_ratio"], "must be PARAMETER:LOWEST:HIGHEST"),
         (["--budget", "-1", *PRICED], "budget_usd_per_h: -1.0 must be at least"),
         (["--question", "/no/such/file"], "--question /no/such/file"),

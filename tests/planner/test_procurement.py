@@ -1,10 +1,12 @@
 """Questions of cost as documents: read, answered, refused by field, and turned into scenarios again."""
 
+import json
+
 import pytest
 
-from planner import catalog, scenario
+from planner import catalog, evaluation, scenario
 from planner.documents.errors import DocumentError
-from planner.engine import purchasing
+from planner.engine import front
 from planner.procurement import document, questions
 
 PRICES = [{"name": "h200", "usd_per_gpu_hour": 2.0}, {"name": "h20", "usd_per_gpu_hour": 1.0}]
@@ -18,9 +20,7 @@ def question(problem="equal_cost", **changes):
 
 
 def answer(given, catalogue=catalog.SHIPPED):
-    asked = document.parse(given, catalogue)
-    posed = questions.problem(asked)
-    return questions.answered(asked, posed, purchasing.solve(posed, lambda done, total, message: None))
+    return questions.answer_all(document.parse(given, catalogue))
 
 
 def refused(given, catalogue=catalog.SHIPPED):
@@ -66,8 +66,6 @@ def test_another_scenario_can_be_the_baseline():
 def test_what_was_found_is_a_scenario_that_carries_what_was_said():
     found = answer(question())
     filled = scenario.parse(found["scenario_document"])
-    from planner import evaluation
-
     assert evaluation.evaluate(filled)["lambda_max_rps"] == pytest.approx(found["best"]["lambda_max_rps"], rel=1e-9)
     assert filled.provenance("clusters.prfaas.instances")["kind"] == "estimated"
     assert filled.provenance("model.profiles")["kind"] == scenario.load(CASE).provenance("model.profiles")["kind"]
@@ -97,6 +95,61 @@ def test_a_rate_that_nothing_carries_is_refused_with_the_constraint_and_the_dist
     assert "Not feasible" in found["refusal"]
     assert "the link and PD prefill" in found["refusal"]
     assert found["most"]["lambda_max_rps"] < 30
+
+
+def test_a_promise_on_ttft_costs_more_and_is_kept():
+    free, promised = (
+        answer(question("least_cost", rate_rps=3.0, **more))["best"]
+        for more in ({}, {"promise": {"ttft_s": 5.0, "percentile": 90}})
+    )
+    assert promised["ttft_loaded_s"]["p90"] <= 5 < free["ttft_loaded_s"]["p90"]
+    assert promised["cost"]["usd_per_h"] == pytest.approx(144)
+    assert set(promised["ttft_loaded_s"]["waits_s"]) == {"prfaas", "link", "pd_p", "pd_d"}
+
+
+def test_a_promise_that_prefill_alone_breaks_is_refused_by_how_much():
+    found = answer(question("least_cost", rate_rps=3.0, promise={"ttft_s": 3.0}))
+    assert found["best"] is None
+    assert "P90 TTFT cannot be less than 3.55 s" in found["refusal"]
+
+
+def test_a_promise_that_takes_more_instances_than_there_are_says_so():
+    few = {"prfaas": [{"profile": H200, "most": 5}], "pd": [{"profile": H20, "most": 6}]}
+    found = answer(question("least_cost", rate_rps=3.0, promise={"ttft_s": 3.6}, **few))
+    assert "can be carried, but not with P90 TTFT within 3.6 s" in found["refusal"]
+
+
+def test_bursty_traffic_and_a_far_link_wait_longer():
+    far = scenario.load(
+        CASE, {"links.wan.rtt_s": 0.2, "traffic.arrivals": {"process": "renewal", "cv": 2.0}}
+    ).document()
+    near = {"rate_rps": 3.0, "promise": {"ttft_s": 5.0}}
+    assert (
+        answer(question("least_cost", scenario=far, **near))["best"]["cost"]["usd_per_h"]
+        > answer(question("least_cost", **near))["best"]["cost"]["usd_per_h"]
+    )
+
+
+FEW = {"prfaas": [{"profile": H200, "most": 4}], "pd": [{"profile": H20, "most": 6}], "rates": 2}
+
+
+def test_a_front_is_what_nothing_beats_and_its_points_are_scenarios():
+    asked = document.parse(question("front", rate_rps=1.2, **FEW), catalog.SHIPPED)
+    found = questions.answer_all(asked)
+    points = found["points"]
+    assert {point["rate_rps"] for point in points} == {0.6, 1.2}
+    standings = [(p["rate_rps"], p["cost"]["usd_per_h"], p["ttft_loaded_s"]["p90"]) for p in points]
+    assert standings == sorted(standings)
+    assert len(points) >= 4
+    filled = questions.point_scenario(asked, points[-1])
+    assert evaluation.evaluate(filled)["lambda_max_rps"] == pytest.approx(points[-1]["lambda_max_rps"], rel=1e-9)
+
+
+def test_a_front_put_together_from_its_parts_is_the_same():
+    asked = document.parse(question("front", rate_rps=1.2, **FEW), catalog.SHIPPED)
+    parts = [questions.shard(asked, each["rate_rps"]) for each in questions.shards(asked)]
+    answered = [questions.shard_answered(asked, each, front.at_rate(each, lambda *news: None)) for each in parts]
+    assert questions.merged(asked, json.loads(json.dumps(answered))) == questions.answer_all(asked)
 
 
 def test_a_budget_too_small_for_anything_says_so():
@@ -174,6 +227,10 @@ def test_a_purchase_is_written_off_and_powered():
         ({"budget_usd_per_h": 0.0}, "budget_usd_per_h: 0.0 must be at least"),
         ({"problem": "least_cost"}, "rate_rps: is missing"),
         ({"problem": "break_even"}, "vary: is missing"),
+        ({"problem": "front"}, "rate_rps: is missing"),
+        ({"promise": {"ttft_s": 3.0}}, "promise: is for problem least_cost only"),
+        ({"problem": "least_cost", "rate_rps": 1.0, "promise": {"ttft_s": 3.0, "percentile": 95}}, "percentile: 95"),
+        ({"problem": "front", "rate_rps": 1.0, "form": "paper"}, "form: 'paper' must be exact here"),
         ({"prfaas": [{"profile": "none-such"}]}, "prfaas.0.profile: 'none-such' is no profile of internal-1t-hybrid"),
         ({"pd": [{"profile": H200}]}, "pd.0.decode: is missing: the scenario says how h20 × 8 decodes, not this"),
         ({"pd": []}, "pd: [] needs at least 1"),

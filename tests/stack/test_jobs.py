@@ -242,7 +242,7 @@ def test_the_broker_is_reminded_of_a_job_that_waits_long_but_not_all_the_time(qu
 
 def test_viewers_hear_of_every_change(queued, monkeypatch):
     heard = []
-    monkeypatch.setattr(jobs, "_notify", heard.append)
+    monkeypatch.setattr(jobs, "notify", heard.append)
     claim = jobs.Claim.take(queued.pk, 1)
     claim.report(1, 2, "")
     claim._written_at -= 1

@@ -101,3 +101,31 @@ def test_below_a_path_behind_a_proxy_links_and_websockets_are_right(installation
         url = f"ws://127.0.0.1:{installation.port}{prefix}/ws/jobs/{answer.document['id']}/"
         with connect(url, origin=installation.address) as websocket:
             assert websocket.recv(timeout=5)
+
+
+QUESTION = {
+    "problem": "front",
+    "scenario": "case-study-prfaas-pd",
+    "prices": [{"name": "h200", "usd_per_gpu_hour": 2.0}, {"name": "h20", "usd_per_gpu_hour": 1.0}],
+    "prfaas": [{"profile": "internal-1t-hybrid-h200x8", "most": 4}],
+    "pd": [{"profile": "internal-1t-hybrid-h20x8", "most": 6}],
+    "rate_rps": 1.2,
+    "rates": 3,
+}
+
+
+def test_one_two_and_four_workers_find_the_same_front(tmp_path):
+    answers = []
+    for workers in ("1", "2", "4"):
+        installation = Installation("workers", tmp_path / workers, {"WORKER_CONCURRENCY": workers})
+        installation.start()
+        try:
+            asked = installation.request("POST", "/api/v1/procurement/", QUESTION)
+            assert asked.status == 201, asked
+            job = installation.when_ended(asked.document["id"], within_s=60)
+            assert job["state"] == "succeeded", job["error"]
+            answers.append(job["result"])
+        finally:
+            installation.stop()
+    assert answers[0]["points"]
+    assert answers[0] == answers[1] == answers[2]

@@ -10,13 +10,12 @@ from django.core.management.base import CommandError, CommandParser
 from planner import evaluation, store
 from planner.catalog import files
 from planner.documents.errors import DocumentError
-from planner.engine import purchasing
 from planner.management import procurement_report, report
 from planner.management.documents import BAD_INPUT, ResultCommand
 from planner.procurement import document, questions
 
 FLEET = "fleet"
-PROBLEMS = (FLEET, "equal_cost", "least_cost", "break_even")
+PROBLEMS = (FLEET, "equal_cost", "least_cost", "break_even", "front")
 
 
 class Command(ResultCommand):
@@ -36,6 +35,7 @@ class Command(ResultCommand):
         )  # fmt: skip
         parser.add_argument("--budget", type=float, metavar="USD", help="USD an hour; else what the scenario costs")
         parser.add_argument("--rate", type=float, metavar="RPS", help="requests a second that have to be carried")
+        parser.add_argument("--ttft", metavar="P90=SECONDS", help="promise of least_cost on TTFT under load")
         parser.add_argument("--vary", metavar="PARAMETER:LOWEST:HIGHEST", help="of break_even, as price_ratio:1:5")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -51,8 +51,7 @@ class Command(ResultCommand):
 
     def _answer(self, options: dict[str, Any]) -> dict[str, Any]:
         asked = document.parse(self._question(options), store.StoredOrShipped())
-        problem = questions.problem(asked)
-        return questions.answered(asked, problem, purchasing.solve(problem, lambda done, total, message: None))
+        return questions.answer_all(asked)
 
     def _question(self, options: dict[str, Any]) -> dict[str, Any]:
         """The question of the arguments, over that of a file."""
@@ -64,6 +63,8 @@ class Command(ResultCommand):
         }
         if options["price"]:
             given["prices"] = [_price(text) for text in options["price"]]
+        if options["ttft"]:
+            given["promise"] = _promise(options["ttft"])
         if options["vary"]:
             given["vary"] = _vary(options["vary"])
         numbers = {"budget_usd_per_h": options["budget"], "rate_rps": options["rate"]}
@@ -85,6 +86,14 @@ def _price(text: str) -> dict[str, Any]:
         return {"name": hardware, "usd_per_gpu_hour": float(price)}
     except ValueError:
         return {"name": hardware, "offer": price}
+
+
+def _promise(text: str) -> dict[str, Any]:
+    percentile, _, seconds = text.partition("=")
+    try:
+        return {"percentile": int(percentile.upper().removeprefix("P")), "ttft_s": float(seconds)}
+    except ValueError as problem:
+        raise CommandError(f"--ttft {text}: must be P50, P90 or P99=SECONDS", returncode=BAD_INPUT) from problem
 
 
 def _vary(text: str) -> dict[str, Any]:
