@@ -19,6 +19,7 @@ class Job(models.Model):
         EQUAL_COST = "equal_cost", "the most for a budget"
         LEAST_COST = "least_cost", "the least cost for a rate"
         BREAK_EVEN = "break_even", "break-even"
+        CLUSTERS = "clusters", "several clusters"
         FRONT = "front", "cost, rate and TTFT"
         FRONT_SHARD = "front_shard", "one rate of a front"
         IMPORT_TRACE = "import_trace", "import a trace"

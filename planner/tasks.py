@@ -11,7 +11,9 @@ from celery import shared_task
 from celery.exceptions import Reject
 
 from planner import evaluation, jobs, process, shards, uploads
-from planner.engine import front, purchasing, search
+from planner.engine import fleet, front, purchasing, search
+from planner.fleet import document as fleets
+from planner.fleet import result as fleet_result
 from planner.importers.traces.collect import collect
 from planner.models import Job
 from planner.procurement import questions
@@ -53,6 +55,11 @@ KINDS: Mapping[str, Kind] = {
             function=purchasing.solve,
             result=lambda given, posed, answer: questions.answered(questions.loaded(given["question"]), posed, answer),
         ),
+    ),
+    "clusters": Kind(
+        problem=lambda given: fleets.build(fleets.loaded(given["fleet"])),
+        function=fleet.best_of,
+        result=lambda given, asked, limit: fleet_result.document(fleets.loaded(given["fleet"]), limit),
     ),
     "front_shard": Kind(
         problem=lambda given: questions.shard(questions.loaded(given["question"]), given["rate_rps"]),

@@ -17,17 +17,25 @@ from planner.api.documents import scenario_of
 from planner.api.evaluate import ErrorsSerializer
 from planner.api.jobs import JobSerializer
 from planner.documents.errors import refuse
+from planner.fleet import document as fleets
 from planner.procurement import document, questions
 
 
 class QuestionSerializer(serializers.Serializer[Any]):
-    """What to answer. Options that are left out are those that the scenario has."""
+    """What to answer. Options that are left out are those that the scenario has.
 
-    problem = serializers.ChoiceField(["equal_cost", "least_cost", "break_even", "front"])
+    Problem `clusters` has other fields: `pd` ([{name, scenario, share, routes: [{prfaas, link}], free_split}]),
+    `prfaas` ([{name, hardware, gpus_per_instance, instances}]) and `links` ([{name, bandwidth_bps, achieved_bps}]).
+    """
+
+    problem = serializers.ChoiceField(["equal_cost", "least_cost", "break_even", "front", "clusters"])
     form = serializers.ChoiceField(["exact", "paper"], default="exact")
-    scenario = serializers.JSONField(help_text="What is deployed now: name of a scenario, or its document.")
+    scenario = serializers.JSONField(
+        required=False, help_text="What is deployed now: name of a scenario, or its document."
+    )
     prices = serializers.ListField(
         child=serializers.DictField(),
+        required=False,
         help_text="For each hardware `name`: `usd_per_gpu_hour`, or `offer`, the name of a stored price.",
     )
     prfaas = serializers.ListField(child=serializers.DictField(), required=False, help_text="[{profile, most}]")
@@ -94,9 +102,27 @@ def submit(data: Any, by: int | None) -> Any:
     if not isinstance(data, Mapping):
         raise refuse(None, None, "the body must be a JSON object: a question")
     given = dict(data)
+    if given.get("problem") == "clusters":
+        return _submit_fleet(given, by)
     for place in ("scenario", "baseline"):
         if isinstance(given.get(place), str):
             given[place] = scenario_of(given[place], {}, place).document()
     asked = document.parse(given, store.STORED)
     questions.require_answerable(asked)
     return jobs.submit(asked.question.problem, asked.scenario.name, asked.frozen(), by)
+
+
+def _submit_fleet(given: dict[str, Any], by: int | None) -> Any:
+    """The job that searches a fleet of several clusters."""
+    clusters = given.get("pd")
+    if isinstance(clusters, list):
+        given["pd"] = [_with_scenario(pd, at) for at, pd in enumerate(clusters)]
+    fleet = fleets.parse(given, store.STORED)
+    return jobs.submit("clusters", fleet.parsed.name, fleet.frozen(), by)
+
+
+def _with_scenario(pd: Any, at: int) -> Any:
+    """A PD cluster whose scenario is a document, where it was named."""
+    if not isinstance(pd, dict) or not isinstance(pd.get("scenario"), str):
+        return pd
+    return {**pd, "scenario": scenario_of(pd["scenario"], {}, f"pd.{pd.get('name', at)}.scenario").document()}

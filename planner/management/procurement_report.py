@@ -18,6 +18,8 @@ PARTS = {
 
 def lines(result: dict[str, Any]) -> str:
     """What to buy, what it carries and costs, beside what is given and what no PrfaaS would carry."""
+    if result["problem"] == "clusters":
+        return "\n".join(_clusters(result))
     rows = [f"{result['scenario']}: {result['problem']} ({result['form']} form)"]
     rows += {"break_even": _tie, "front": _front}.get(result["problem"], _answer)(result)
     rows += [f"  price              {price['hardware']} {price['usd_per_gpu_hour']:.4g} USD/GPU-hour, {price['kind']}: "
@@ -93,3 +95,25 @@ def _tie(result: dict[str, Any]) -> list[str]:
         f"  {value:>14.6g}     {figure(gain, '{:.4f}')}"
         for value, gain in zip(result["values"], result["gain"], strict=True)
     ]
+
+
+def _clusters(result: dict[str, Any]) -> list[str]:
+    """A fleet: what binds, then every PD cluster with its routes, then the links."""
+    bound = " and ".join(f"{STAGES[each['stage']]} {each['name']}" for each in result["binding"])
+    rows = [
+        f"{result['scenario']}: several clusters ({result['form']} form)",
+        f"  Λ_max              {result['lambda_max_rps']:.3f} req/s, bound by {bound}",
+    ]
+    for pd in result["pd"]:
+        split = f"N_p/N_d {pd['prefill_instances']:g}/{pd['decode_instances']:g}"
+        stay = f"{pd['local_fraction']:.1%} stay, TTFT unloaded {pd['ttft_unloaded_mean_s']:.2f} s"
+        rows.append(f"  {pd['name']:<18} {pd['lambda_rps']:.3f} req/s, {split}, {stay}")
+        rows += [
+            f"  {'':<18} {route['fraction']:.1%} to {route['prfaas']} over {route['link']}, longer than "
+            f"{figure(route['threshold_tokens'], '{:,.0f} tokens')}"
+            for route in pd["routes"]
+        ]
+    for link in result["links"]:
+        rows.append(f"  link {link['name']:<13} {link['egress_bps'] / 1e9:.2f} Gbps")
+    rows.append(f"  provenance         {result['provenance']} (the weakest kind used)")
+    return [*rows, *(f"  note               {note}" for note in result["notes"])]

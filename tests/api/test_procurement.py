@@ -73,6 +73,21 @@ def test_a_front_is_computed_in_parts(buyer, monkeypatch):
     assert {point["rate_rps"] for point in merged["points"]} == {0.5, 1.0}
 
 
+def test_several_clusters_are_a_job_too(buyer):
+    body = {
+        "problem": "clusters",
+        "prfaas": [{"name": "west", "hardware": "h200", "gpus_per_instance": 8, "instances": 4}],
+        "links": [{"name": "a", "bandwidth_bps": 100e9}],
+        "pd": [{"name": "one", "scenario": BASE, "share": 1.0, "routes": [{"prfaas": "west", "link": "a"}]}],
+    }
+    assert buyer.post(ADDRESS, json.dumps(body), content_type="application/json").status_code == 201
+    assert computed(Job.objects.get())["lambda_max_rps"] == pytest.approx(3.139, abs=6e-4)
+    body["pd"][0]["scenario"] = "no-such"
+    refused = buyer.post(ADDRESS, json.dumps(body), content_type="application/json")
+    assert refused.status_code == 400
+    assert refused.json()["errors"][0]["field"] == "pd.one.scenario"
+
+
 def test_stored_offers_price_a_question(buyer):
     seeding.seed()
     listed = buyer.get("/api/v1/prices/?hardware=h200&page_size=1").json()["results"][0]["name"]

@@ -2,7 +2,7 @@
 
 from planner.engine.fleet.limits import FleetLimit, FleetStage, PdPoint, evaluate
 from planner.engine.fleet.parts import Fleet, FleetLink, FleetPd, FleetPrfaas, Route
-from planner.engine.fleet.search import best
+from planner.engine.fleet.search import best, best_of
 
 __all__ = [
     "Fleet",
@@ -14,5 +14,6 @@ __all__ = [
     "PdPoint",
     "Route",
     "best",
+    "best_of",
     "evaluate",
 ]

@@ -17,6 +17,7 @@ from planner.engine.fleet import filling, sharing
 from planner.engine.fleet.filling import separable, table
 from planner.engine.fleet.limits import FleetLimit, evaluate
 from planner.engine.fleet.parts import Fleet, FleetPd, Route
+from planner.engine.search import Report
 
 ROUNDING = 1e-12
 """By so much a rate that fills instances exactly may have been rounded up."""
@@ -40,6 +41,14 @@ def best(fleet: Fleet) -> FleetLimit:
         return evaluate(fleet, whole, splits)
 
     return _bisected(fleet, limit)
+
+
+def best_of(fleet: Fleet, report: Report) -> FleetLimit:
+    """The same as a job, which tells how far it is."""
+    report(0, 1, "thresholds and splits of all clusters together")
+    found = best(fleet)
+    report(1, 1, f"Λ_max {found.lambda_max_rps:.4g} req/s")
+    return found
 
 
 def _bisected(fleet: Fleet, limit: Callable[[Sequence[float]], FleetLimit]) -> FleetLimit:

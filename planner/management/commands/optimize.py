@@ -10,12 +10,15 @@ from django.core.management.base import CommandError, CommandParser
 from planner import evaluation, store
 from planner.catalog import files
 from planner.documents.errors import DocumentError
+from planner.engine import fleet
+from planner.fleet import document as fleets
+from planner.fleet import result as fleet_result
 from planner.management import procurement_report, report
 from planner.management.documents import BAD_INPUT, ResultCommand
 from planner.procurement import document, questions
 
 FLEET = "fleet"
-PROBLEMS = (FLEET, "equal_cost", "least_cost", "break_even", "front")
+PROBLEMS = (FLEET, "equal_cost", "least_cost", "break_even", "front", "clusters")
 
 
 class Command(ResultCommand):
@@ -44,7 +47,7 @@ class Command(ResultCommand):
             self.show(result, options["json"], _for_people)
             return
         try:
-            result = self._answer(options)
+            result = self._clusters(options) if options["problem"] == "clusters" else self._answer(options)
         except DocumentError as problem:
             raise CommandError(str(problem), returncode=BAD_INPUT) from problem
         self.show(result, options["json"], procurement_report.lines)
@@ -52,6 +55,18 @@ class Command(ResultCommand):
     def _answer(self, options: dict[str, Any]) -> dict[str, Any]:
         asked = document.parse(self._question(options), store.StoredOrShipped())
         return questions.answer_all(asked)
+
+    def _clusters(self, options: dict[str, Any]) -> dict[str, Any]:
+        """The fleet of --question, in which the scenario that the command names may be called `given`."""
+        given = dict(_file(options["question"])) if options["question"] else {}
+        named = self.scenario(options)
+        clusters = given.get("pd")
+        for pd in clusters if isinstance(clusters, list) else ():
+            if isinstance(pd, dict) and isinstance(pd.get("scenario", ""), str):
+                name = pd.get("scenario", "given")
+                pd["scenario"] = (named if name == "given" else self.scenario(options | {"scenario": name})).document()
+        found = fleets.parse(given | {"problem": "clusters"}, store.StoredOrShipped())
+        return fleet_result.document(found, fleet.best(fleets.build(found)))
 
     def _question(self, options: dict[str, Any]) -> dict[str, Any]:
         """The question of the arguments, over that of a file."""

@@ -1,0 +1,58 @@
+"""From the engine's answer to a result document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from planner import __version__, evaluation
+from planner.documents.fields import PROVENANCE_KINDS
+from planner.engine import fleet as engine
+from planner.fleet.document import Fleet
+
+
+def document(given: Fleet, limit: engine.FleetLimit) -> dict[str, Any]:
+    """What the fleet carries at its best, cluster by cluster and link by link; null where there is no number."""
+    kinds = [evaluation.evaluate(each)["provenance"] for each in given.scenarios]
+    links = {link.name: link.usable_bps for link in given.parsed.links}
+    return {
+        "problem": "clusters",
+        "scenario": given.parsed.name,
+        "form": limit.form.value,
+        "lambda_max_rps": limit.lambda_max_rps,
+        "binding": [{"stage": stage.value, "name": name} for stage, name in limit.binding],
+        "stages": [
+            {
+                "stage": stage.value,
+                "name": name,
+                "lambda_rps": evaluation.number(rate),
+                "utilisation": limit.lambda_max_rps / rate if rate > 0 else 1.0,
+            }
+            for (stage, name), rate in limit.stage_lambda_rps.items()
+        ],
+        "pd": [_pd_document(given, point, limit.lambda_max_rps) for point in limit.pd],
+        "links": [
+            {"name": name, "egress_bps": bits, "usable_bps": evaluation.number(links[name])}
+            for name, bits in limit.egress_bps.items()
+        ],
+        "provenance": max(kinds, key=PROVENANCE_KINDS.index),
+        "notes": ["TTFT is unloaded: prefill alone, no queueing, no time on the link."],
+        "version": __version__,
+    }
+
+
+def _pd_document(given: Fleet, point: engine.PdPoint, rate_rps: float) -> dict[str, Any]:
+    pd = next(each for each in given.parsed.pd if each.name == point.name)
+    stays, *leaves = point.shares
+    return {
+        "name": point.name,
+        "share": pd.share,
+        "lambda_rps": rate_rps * pd.share,
+        "prefill_instances": point.prefill_instances,
+        "decode_instances": point.decode_instances,
+        "local_fraction": stays,
+        "routes": [
+            {"prfaas": route.prfaas, "link": route.link, "threshold_tokens": evaluation.number(t), "fraction": fraction}
+            for route, t, fraction in zip(pd.routes, point.threshold_tokens, leaves, strict=True)
+        ],
+        "ttft_unloaded_mean_s": point.ttft_mean_s,
+    }
