@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from decimal import ROUND_HALF_UP, Context, Decimal
+
 NONE = "–"
+EXACT = Context(prec=400)
 
 
 def rate(value: float | None) -> str:
@@ -29,13 +32,30 @@ def gbps_of_three_digits(value: float) -> str:
     return f"{float(f'{value / 1e9:.3g}'):,g}"
 
 
+def rounded(value: float, digits: int) -> str:
+    """Grouped; a half away from zero, as browsers round: the same number is never written in two ways on a page."""
+    return f"{Decimal(value).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP, EXACT):,f}"
+
+
 def percent(value: float | None) -> str:
     """From a fraction."""
-    return NONE if value is None else f"{value * 100:.1f}"
+    return NONE if value is None else rounded(value * 100, 1)
 
 
 def ratio(value: float | None) -> str:
     return NONE if value is None else f"{value:.3f}"
+
+
+def usd(value: float | None) -> str:
+    """US dollars and cents, grouped."""
+    return NONE if value is None else rounded(value, 2)
+
+
+def price(value: float | None) -> str:
+    """US dollars of a small thing, such as a GPU-hour or a million tokens."""
+    if value is None:
+        return NONE
+    return f"{value:,.2f}" if value >= 1000 else f"{value:.4g}"
 
 
 def difference(ours: float | None, published: float | None) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 
+from frontend.places import place
 from planner import store
 from planner.composing import Composition, Fleet, compose
 from planner.documents.errors import DocumentError, FieldError
@@ -122,9 +123,7 @@ class ScenarioForm(forms.Form):
         )
 
     def _refuse(self, error: FieldError) -> None:
-        path = error.field or ""
-        places = sorted((known for known in PLACES if path == known or path.startswith(known + ".")), key=len)
-        field = PLACES[places[-1]] if places else None
+        field = place(error.field or "", PLACES)
         self.add_error(field, error.message if field else str(error))
         if field:
             self.fields[field].widget.attrs["aria-invalid"] = "true"

@@ -10,6 +10,7 @@ from frontend.pages.downloads import result_csv, result_json
 from frontend.pages.imports import import_file, import_preview
 from frontend.pages.job import job
 from frontend.pages.jobs import jobs
+from frontend.pages.optimiser import keep_scenario, optimiser, optimiser_question
 from frontend.pages.scenarios import archive_scenario, new_scenario, scenario, scenario_file, scenarios
 
 urlpatterns: list[URLPattern | URLResolver] = [
@@ -20,6 +21,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("jobs/<uuid:job_id>/", job, name="job-page"),
     path("jobs/<uuid:job_id>/result.json", result_json, name="job-result-json"),
     path("jobs/<uuid:job_id>/result.csv", result_csv, name="job-result-csv"),
+    path("jobs/<uuid:job_id>/scenario/", keep_scenario, name="job-scenario"),
+    path("optimiser/", optimiser, name="optimiser"),
+    path("optimiser/<slug:problem>/", optimiser_question, name="optimiser-question"),
     path("scenarios/", scenarios, name="scenarios-page"),
     path("scenarios/new/", new_scenario, name="new-scenario"),
     path("scenarios/<slug:name>/", scenario, name="scenario-page"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
@@ -13,10 +14,15 @@ from django.utils.timezone import now
 from django.views.decorators.http import require_safe
 
 from frontend import figures, outcome
+from frontend.optimiser.again import again
+from frontend.optimiser.answer import answer
+from frontend.optimiser.problems import PROBLEMS
+from frontend.optimiser.tie import tie
 from planner.management.inspection import lines
 from planner.models import Job
 
-UNITS: dict[str, str] = {Job.Kind.OPTIMIZE.value: "steps", Job.Kind.IMPORT_TRACE.value: "kB"}
+UNITS = {Job.Kind.IMPORT_TRACE: "kB", Job.Kind.BREAK_EVEN: "points"}
+"""What the progress of a kind counts, where it is not steps."""
 
 
 @require_safe
@@ -28,8 +34,10 @@ def job(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "percent": 100 * found.done // found.total if found.total else 0,
         "input_text": json.dumps(found.input, indent=2, ensure_ascii=False),
         "socket": f"{get_script_prefix()}ws/jobs/{found.pk}/",
-        "unit": UNITS[found.kind],
-        **results(found),
+        "unit": UNITS.get(Job.Kind(found.kind), "steps"),
+        "is_question": found.kind in PROBLEMS,
+        "again": again(found) if found.kind in PROBLEMS else None,
+        **(RESULTS[found.kind](found.input, found.result) if found.result else {}),
     }
     return render(request, "job.html", context)
 
@@ -41,14 +49,34 @@ def elapsed(found: Job) -> str:
     return figures.duration(((found.finished_at or now()) - found.started_at).total_seconds())
 
 
-def results(found: Job) -> dict[str, Any]:
-    """What only a job that succeeded has to show."""
-    if not found.result:
-        return {}
-    if found.kind == Job.Kind.IMPORT_TRACE:
-        return {"imported": found.result, "facts": list(lines(found.result["facts"]))}
+type Document = dict[str, Any]
+
+
+def _optimum(asked: Document, result: Document) -> Document:
     return {
-        "outcome": outcome.rows(found.result, found.input["scenario"]),
-        "gain": outcome.gain(found.result),
-        "map": found.result.get("map"),
+        "outcome": outcome.rows(result, asked["scenario"]),
+        "gain": outcome.gain(result),
+        "map": result.get("map"),
     }
+
+
+def _imported(asked: Document, result: Document) -> Document:
+    return {"imported": result, "facts": list(lines(result["facts"]))}
+
+
+def _answer(asked: Document, result: Document) -> Document:
+    return {"answer": answer(result, asked["question"])}
+
+
+def _tie(asked: Document, result: Document) -> Document:
+    return {"tie": tie(result, asked["question"])}
+
+
+RESULTS: dict[str, Callable[[Document, Document], Document]] = {
+    Job.Kind.OPTIMIZE: _optimum,
+    Job.Kind.IMPORT_TRACE: _imported,
+    Job.Kind.EQUAL_COST: _answer,
+    Job.Kind.LEAST_COST: _answer,
+    Job.Kind.BREAK_EVEN: _tie,
+}
+"""What the page of each kind shows of an input and its result."""

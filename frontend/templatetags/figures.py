@@ -16,7 +16,16 @@ register = template.Library()
 
 INDEX = re.compile(r"\b([A-ZΘΛΦ])_([a-z-]+)")
 
-for _write in (figures.rate, figures.seconds, figures.tokens, figures.gbps, figures.percent, figures.ratio):
+for _write in (
+    figures.rate,
+    figures.seconds,
+    figures.tokens,
+    figures.gbps,
+    figures.percent,
+    figures.ratio,
+    figures.usd,
+    figures.price,
+):
     register.filter(_write.__name__, _write)
 
 register.filter("bound_by", words.bound_by)

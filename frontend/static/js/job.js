@@ -1,6 +1,8 @@
 // A job's page: live progress, cancelling, running again, and the result in place when there is one.
 import { post } from "./api.js";
 import { mount } from "./charts/base.js";
+import { breakEven } from "./charts/break-even.js";
+import { costParts } from "./charts/cost-parts.js";
 import { mapChart } from "./charts/map.js";
 import { hasEnded, JobStream } from "./job-stream.js";
 import { Progress } from "./progress.js";
@@ -65,9 +67,19 @@ function prepareMap() {
   show();
 }
 
+// Charts of which the page has the numbers under their name.
+const CHARTS = { "cost-parts": costParts, "break-even": breakEven };
+
+function prepareCharts() {
+  for (const [name, chart] of Object.entries(CHARTS)) {
+    if (document.getElementById(`job-${name}`)) mount(name, chart).show(content(`job-${name}`));
+  }
+}
+
 function prepare() {
   prepareActions();
   prepareMap();
+  prepareCharts();
 }
 
 prepare();

@@ -1,0 +1,1 @@
+"""Parts of a question, one thing to say in each."""

@@ -1,0 +1,173 @@
+"""What could be bought: profiles of the scenario's model, and how many instances of each there may be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+
+from frontend.catalogue.units import MS, Unit
+from frontend.optimiser.fields import (
+    BY_HAND,
+    Cleaned,
+    CountField,
+    Mistakes,
+    NumberField,
+    Part,
+    Question,
+    Row,
+    checks,
+    several,
+)
+from frontend.optimiser.given import Option
+from planner.procurement.schema import MOST_INSTANCES, Chips
+
+
+class Options(Part):
+    """Instances of one side."""
+
+    choice = ""
+    most = Chips.model_fields["most"].default
+
+    def fields(self) -> dict[str, forms.Field]:
+        found: dict[str, forms.Field] = {self.choice: several(self._names(), self._own())}
+        for option in self.given.options:
+            found[self._most(option)] = CountField(
+                "instances", label="At most", min_value=1, max_value=MOST_INSTANCES, initial=self.most
+            )
+        return found
+
+    def rows(self, form: forms.Form) -> list[Row]:
+        boxes = checks(form, self.choice)
+        return [
+            Row(option.title, self._cells(form, option), boxes[option.name], note=option.name)
+            for option in self.given.options
+        ]
+
+    def read(self, cleaned: Cleaned) -> Question:
+        chosen = [self._chips(option, cleaned) for option in self._chosen(cleaned)]
+        return {self.choice: chosen}
+
+    def typed(self, question: Question) -> dict[str, Any]:
+        asked = question.get(self.choice)
+        found: dict[str, Any] = {self.choice: self._own() if asked is None else [each["profile"] for each in asked]}
+        for chips in asked or []:
+            found[f"{self.choice}_most_{chips['profile']}"] = str(chips.get("most", self.most))
+        return found
+
+    def places(self, cleaned: Cleaned) -> dict[str, str]:
+        found = {self.choice: self.choice}
+        for at, option in enumerate(self._chosen(cleaned)):
+            found |= {f"{self.choice}.{at}": self.choice, f"{self.choice}.{at}.most": self._most(option)}
+        return found
+
+    def mistakes(self, cleaned: Cleaned) -> Mistakes:
+        for option in self._chosen(cleaned):
+            if self._most(option) in cleaned and cleaned[self._most(option)] is None:
+                yield self._most(option), "How many may there be? Type a whole number."
+
+    def _cells(self, form: forms.Form, option: Option) -> tuple[Any, ...]:
+        return (form[self._most(option)],)
+
+    def _chips(self, option: Option, cleaned: Cleaned) -> Question:
+        return {"profile": option.name, "most": cleaned[self._most(option)]}
+
+    def _chosen(self, cleaned: Cleaned) -> list[Option]:
+        return [option for option in self.given.options if option.name in cleaned.get(self.choice, ())]
+
+    def _most(self, option: Option) -> str:
+        return f"{self.choice}_most_{option.name}"
+
+    def _names(self) -> dict[str, str]:
+        return {option.name: option.title for option in self.given.options}
+
+    def _own(self) -> list[str]:
+        own = self.given.prfaas if self.choice == "prfaas" else self.given.pd
+        return [own] if own else []
+
+
+class PrfaasOptions(Options):
+    """Remote prefill."""
+
+    legend = "PrfaaS: remote prefill"
+    help = "Of the chosen kinds one is bought, or none. With nothing chosen, everything is prefilled locally."
+    choice = "prfaas"
+
+
+class PdOptions(Options):
+    """Local prefill and decode."""
+
+    legend = "PD: local prefill and decode"
+    help = "Of the chosen kinds one is bought, and split into prefill and decode."
+    choice = "pd"
+
+    def fields(self) -> dict[str, forms.Field]:
+        found = super().fields()
+        for option in self._open():
+            batch = NumberField(
+                Unit("requests"),
+                label="Requests at once",
+                min_value=0,
+                help_text="That one decode instance serves together: its largest batch.",
+            )
+            step = NumberField(
+                MS,
+                label="Decode step",
+                min_value=0,
+                help_text="Time in which each of them gets one token: 25 ms are 40 tokens/s.",
+            )
+            if option.decode:
+                batch.initial = batch.typed(option.decode["max_batch"])
+                step.initial = step.typed(option.decode["step_s"])
+            found |= {f"pd_batch_{option.name}": batch, f"pd_step_{option.name}": step}
+        return found
+
+    def typed(self, question: Question) -> dict[str, Any]:
+        found = super().typed(question)
+        for chips in question.get("pd") or []:
+            if decode := chips.get("decode"):
+                found[f"pd_batch_{chips['profile']}"] = NumberField().typed(decode["max_batch"])
+                found[f"pd_step_{chips['profile']}"] = NumberField(MS).typed(decode["step_s"])
+        return found
+
+    def read(self, cleaned: Cleaned) -> Question:
+        origins = {
+            f"pd.{at}.decode": option.origin if _decode(option, cleaned) == option.decode else BY_HAND
+            for at, option in enumerate(self._chosen(cleaned))
+            if option.needs_decode
+        }
+        return super().read(cleaned) | {"provenance": origins}
+
+    def mistakes(self, cleaned: Cleaned) -> Mistakes:
+        yield from super().mistakes(cleaned)
+        if "pd" in cleaned and not cleaned["pd"]:
+            yield "pd", "Choose at least one: what is bought must decode."
+        for option in self._chosen(cleaned):
+            for field in (f"pd_batch_{option.name}", f"pd_step_{option.name}"):
+                if option.needs_decode and field in cleaned and cleaned[field] is None:
+                    yield field, f"The scenario does not say how {option.title} decodes: type it."
+
+    def places(self, cleaned: Cleaned) -> dict[str, str]:
+        found = super().places(cleaned)
+        for at, option in enumerate(self._chosen(cleaned)):
+            if option.needs_decode:
+                found |= {f"pd.{at}.decode": f"pd_batch_{option.name}"}
+                found |= {f"pd.{at}.decode.step_s": f"pd_step_{option.name}"}
+        return found
+
+    def _open(self) -> list[Option]:
+        return [option for option in self.given.options if option.needs_decode]
+
+    def _cells(self, form: forms.Form, option: Option) -> tuple[Any, ...]:
+        most = super()._cells(form, option)
+        if not option.needs_decode:
+            return most
+        return (*most, form[f"pd_batch_{option.name}"], form[f"pd_step_{option.name}"])
+
+    def _chips(self, option: Option, cleaned: Cleaned) -> Question:
+        decode = {"decode": _decode(option, cleaned)} if option.needs_decode else {}
+        return super()._chips(option, cleaned) | decode
+
+
+def _decode(option: Option, cleaned: Cleaned) -> Question:
+    return {"max_batch": cleaned[f"pd_batch_{option.name}"], "step_s": cleaned[f"pd_step_{option.name}"]}

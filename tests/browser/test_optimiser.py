@@ -1,0 +1,100 @@
+"""What to buy instead, in a real browser: from the case study to the scenario that was found, and where it ties."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+UNTIL_RESULT_MS = 60_000
+
+
+def type_prices(page):
+    page.get_by_label("Typed price, h200").fill("2")
+    page.get_by_label("Typed price, h20", exact=True).fill("1")
+
+
+def fits(page):
+    for width in (390, 1280):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def answer(page):
+    expect(page).to_have_url(re.compile(r"/jobs/[-0-9a-f]+/$"))
+    expect(page.locator("[data-answer]")).to_be_visible(timeout=UNTIL_RESULT_MS)
+    return page.locator("#answer-title")
+
+
+def test_a_planner_asks_what_to_buy_instead_and_keeps_the_answer(visitor):
+    page = visitor.open()
+    page.get_by_role("link", name="What to buy instead?").click()
+    type_prices(page)
+    fits(page)
+    page.get_by_role("button", name="Sign in and ask").click()
+    visitor.sign_in()
+    # Nothing that was typed is lost on the way.
+    expect(page.get_by_label("Typed price, h200")).to_have_value("2")
+    page.get_by_label("Target utilisation").fill("much")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    expect(page.get_by_role("alert")).to_be_focused()
+    page.get_by_role("alert").get_by_role("link", name="Target utilisation").click()
+    expect(page.get_by_label("Target utilisation")).to_be_focused()
+    page.get_by_label("Target utilisation").fill("100")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    expect(answer(page)).to_have_text(
+        "5 × (8 h200) PrfaaS + 1 prefill + 5 decode × (8 h20), t = 9,753 tokens carries 3.223 req/s for 128.00 USD/h: "
+        "1.189 times the best without PrfaaS."
+    )
+    expect(page.locator('[data-row="Λ_max"] td')).to_have_text(
+        [re.compile(r"^3\.223"), re.compile(r"^2\.710"), re.compile(r"^3\.122")]
+    )
+    chart = page.locator('[data-chart="cost-parts"]')
+    chart.scroll_into_view_if_needed()
+    expect(chart.locator(".barlayer .point").first).to_be_attached()
+    for name in ("PNG", "SVG", "CSV"):
+        with page.expect_download() as download:
+            chart.get_by_role("button", name=name).click()
+        assert download.value.path().stat().st_size > 100
+    fits(page)
+    page.get_by_role("button", name="Save as scenario").click()
+    expect(page).to_have_url(re.compile("/scenarios/case-study-prfaas-pd-equal-cost/$"))
+    visitor.whatif_ms()
+    expect(page.locator("#lambda-max")).to_have_text("3.223")
+
+
+def test_the_price_ratio_at_which_prfaas_no_longer_pays(visitor):
+    page = visitor.open("/optimiser/break_even/?scenario=case-study-prfaas-pd")
+    page.get_by_role("link", name="Sign in").click()
+    visitor.sign_in()
+    type_prices(page)
+    fits(page)
+    page.get_by_role("button", name="Ask", exact=True).click()
+    expect(answer(page)).to_contain_text("Price ratio h200:h20: tie at 2.479.")
+    chart = page.locator('[data-chart="break-even"]')
+    chart.scroll_into_view_if_needed()
+    expect(chart.get_by_text("tie at 2.479").first).to_be_attached()
+    chart.locator("summary").click()
+    expect(chart.locator("tbody tr")).to_have_count(42)
+    expect(chart.locator("tbody tr", has_text="tie")).to_have_text(re.compile(r"^2\.479"))
+    fits(page)
+
+
+def test_another_scenario_brings_its_own_options_and_keeps_what_was_typed(visitor):
+    page = visitor.open("/optimiser/equal_cost/")
+    type_prices(page)
+    page.get_by_label("What is deployed now").select_option("case-study-homogeneous")
+    page.wait_for_url(re.compile("scenario=case-study-homogeneous"))
+    expect(page.get_by_label("Typed price, h20", exact=True)).to_have_value("1")
+    prfaas = page.get_by_role("group", name="PrfaaS: remote prefill")
+    expect(prfaas.get_by_role("checkbox", name="8 × h200")).not_to_be_checked()
+    # Who types into a row means that row.
+    prfaas.get_by_label("At most, 8 × h200").fill("8")
+    expect(prfaas.get_by_role("checkbox", name="8 × h200")).to_be_checked()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_problems_fit_every_screen(visit, width):
+    page = visit(width=width).open("/optimiser/")
+    for name in ("The most for a budget", "The least cost for a rate", "Break-even"):
+        expect(page.get_by_role("link", name=name)).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
