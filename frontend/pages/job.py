@@ -37,7 +37,7 @@ def job(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "unit": UNITS.get(Job.Kind(found.kind), "steps"),
         "is_question": found.kind in PROBLEMS,
         "again": again(found) if found.kind in PROBLEMS else None,
-        **(RESULTS[found.kind](found.input, found.result) if found.result else {}),
+        **(RESULTS.get(found.kind, _plain)(found.input, found.result) if found.result else {}),
     }
     return render(request, "job.html", context)
 
@@ -70,6 +70,11 @@ def _answer(asked: Document, result: Document) -> Document:
 
 def _tie(asked: Document, result: Document) -> Document:
     return {"tie": tie(result, asked["question"])}
+
+
+def _plain(asked: Document, result: Document) -> Document:
+    """A kind that is asked over REST only: its result can be taken away."""
+    return {"plain": True}
 
 
 RESULTS: dict[str, Callable[[Document, Document], Document]] = {

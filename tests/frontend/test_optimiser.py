@@ -446,6 +446,22 @@ def test_the_result_is_taken_away_as_json(planner):
     assert answer.json()["result"]["gain"] == pytest.approx(1.189, abs=6e-4)
 
 
+def test_a_kind_without_a_page_of_its_own_gives_its_result_away(planner):
+    job = computed(planner)
+    Job.objects.filter(pk=job.pk).update(kind="front", result={"points": []})
+    page = page_of(planner, job)
+    assert f'href="/jobs/{job.pk}/result.json"' in page
+    assert "data-again" not in page
+    assert "Ask again" not in page
+
+
+def test_what_no_form_can_ask_is_not_asked_again(planner):
+    job = computed(planner, "least_cost")
+    job.input["question"]["promise"] = {"ttft_s": 5.0}
+    job.save()
+    assert "Ask again" not in page_of(planner, job)
+
+
 # --- asking again ------------------------------------------------------------------------------------------------
 
 
