@@ -79,6 +79,22 @@ def test_the_price_ratio_at_which_prfaas_no_longer_pays(visitor):
     fits(page)
 
 
+def test_a_legend_stays_above_its_chart_when_the_window_changes(visitor):
+    page = visitor.open("/optimiser/break_even/?scenario=case-study-prfaas-pd")
+    page.get_by_role("link", name="Sign in").click()
+    visitor.sign_in()
+    type_prices(page)
+    page.get_by_role("button", name="Ask", exact=True).click()
+    expect(answer(page)).to_contain_text("tie at 2.479")
+    chart = page.locator('[data-chart="break-even"]')
+    for width in (390, 1280):
+        page.set_viewport_size({"width": width, "height": 900})
+        chart.scroll_into_view_if_needed()
+        page.wait_for_timeout(1000)
+    legend, plot = chart.locator(".legend").bounding_box(), chart.locator(".nsewdrag").first.bounding_box()
+    assert legend["y"] + legend["height"] <= plot["y"] + 1
+
+
 def test_another_scenario_brings_its_own_options_and_keeps_what_was_typed(visitor):
     page = visitor.open("/optimiser/equal_cost/")
     type_prices(page)

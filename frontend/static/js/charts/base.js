@@ -68,7 +68,20 @@ class Chart {
       this.inView = entries.at(-1).isIntersecting;
       if (this.inView && this.stale) this.draw();
     }, { rootMargin: "100px" }).observe(element);
-    new ResizeObserver(() => { this.width = this.plot.clientWidth; }).observe(this.plot);
+    new ResizeObserver(() => this.resized()).observe(this.plot);
+  }
+
+  // Plotly itself fits the picture to another width, but leaves a legend of fewer rows where the one of more rows stood.
+  resized() {
+    if (this.width === this.plot.clientWidth) return;
+    this.width = this.plot.clientWidth;
+    clearTimeout(this.fitting);
+    if (this.plot.data && this.width) this.fitting = setTimeout(() => this.fit(), SETTLE_AFTER_MS);
+  }
+
+  async fit() {
+    await this.settle();
+    Plotly.redraw(this.plot);
   }
 
   show(data) {
