@@ -50,6 +50,12 @@ class Given:
         return _profile(self.scenario, cluster) if cluster else None
 
     @property
+    def egress_bps(self) -> float | None:
+        """What one instance of the scenario's PrfaaS cluster can send, in bit/s, where the scenario says it."""
+        clusters = self.scenario.document()["clusters"]
+        return next((cluster.get("egress_bps") for cluster in clusters if cluster["role"] == "prfaas"), None)
+
+    @property
     def pd(self) -> str | None:
         """The profile of the scenario's PD cluster."""
         return _profile(self.scenario, pd_cluster(self.scenario.parsed))

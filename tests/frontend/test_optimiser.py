@@ -232,7 +232,8 @@ def test_another_scenario_sets_the_budget(planner):
         ("equal_cost", {"usd_h20": "-1"}, "usd_h20", "greater than or equal to 0"),
         ("equal_cost", PRICELESS, "usd_h200", "What does a GPU-hour of h200 cost?"),
         ("equal_cost", {"pd": []}, "pd", "Choose at least one"),
-        ("equal_cost", {"pd": [H200]}, f"pd_batch_{H200}", "does not say how 8 × h200 decodes"),
+        ("equal_cost", {"pd": [H200]}, f"pd_batch_{H200}", "says how h20 × 8 decodes, not this"),
+        ("equal_cost", {"pd": [H200], f"pd_batch_{H200}": "40"}, f"pd_step_{H200}", "Type both, or neither."),
         (
             "equal_cost",
             {"pd": [H200], f"pd_batch_{H200}": "0", f"pd_step_{H200}": "25"},

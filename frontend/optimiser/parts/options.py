@@ -93,6 +93,10 @@ class PrfaasOptions(Options):
     help = "Of the chosen kinds one is bought, or none. With nothing chosen, everything is prefilled locally."
     choice = "prfaas"
 
+    def _chips(self, option: Option, cleaned: Cleaned) -> Question:
+        sends = self.given.egress_bps if option.name == self.given.prfaas else None
+        return super()._chips(option, cleaned) | ({"egress_bps": sends} if sends else {})
+
 
 class PdOptions(Options):
     """Local prefill and decode."""
@@ -132,9 +136,9 @@ class PdOptions(Options):
 
     def read(self, cleaned: Cleaned) -> Question:
         origins = {
-            f"pd.{at}.decode": option.origin if _decode(option, cleaned) == option.decode else BY_HAND
+            f"pd.{at}.decode": option.origin if decode == option.decode else BY_HAND
             for at, option in enumerate(self._chosen(cleaned))
-            if option.needs_decode
+            if (decode := _decode(option, cleaned))
         }
         return super().read(cleaned) | {"provenance": origins}
 
@@ -143,9 +147,10 @@ class PdOptions(Options):
         if "pd" in cleaned and not cleaned["pd"]:
             yield "pd", "Choose at least one: what is bought must decode."
         for option in self._chosen(cleaned):
-            for field in (f"pd_batch_{option.name}", f"pd_step_{option.name}"):
-                if option.needs_decode and field in cleaned and cleaned[field] is None:
-                    yield field, f"The scenario does not say how {option.title} decodes: type it."
+            batch, step = f"pd_batch_{option.name}", f"pd_step_{option.name}"
+            for field, other in ((batch, step), (step, batch)):
+                if field in cleaned and cleaned[field] is None and cleaned.get(other) is not None:
+                    yield field, "Type both, or neither."
 
     def places(self, cleaned: Cleaned) -> dict[str, str]:
         found = super().places(cleaned)
@@ -165,9 +170,11 @@ class PdOptions(Options):
         return (*most, form[f"pd_batch_{option.name}"], form[f"pd_step_{option.name}"])
 
     def _chips(self, option: Option, cleaned: Cleaned) -> Question:
-        decode = {"decode": _decode(option, cleaned)} if option.needs_decode else {}
-        return super()._chips(option, cleaned) | decode
+        decode = _decode(option, cleaned)
+        return super()._chips(option, cleaned) | ({"decode": decode} if decode else {})
 
 
-def _decode(option: Option, cleaned: Cleaned) -> Question:
-    return {"max_batch": cleaned[f"pd_batch_{option.name}"], "step_s": cleaned[f"pd_step_{option.name}"]}
+def _decode(option: Option, cleaned: Cleaned) -> Question | None:
+    """What was typed; None where nothing was: then the question is refused, or the profile says it."""
+    batch, step = cleaned.get(f"pd_batch_{option.name}"), cleaned.get(f"pd_step_{option.name}")
+    return None if batch is None or step is None else {"max_batch": batch, "step_s": step}
