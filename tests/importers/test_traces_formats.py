@@ -133,6 +133,23 @@ def test_the_unit_of_mooncakes_times_is_told_by_their_digits_and_open_to_choice(
     assert found["span_s"] == pytest.approx(span_s)
 
 
+@pytest.mark.parametrize(
+    ("step", "unit"),
+    [
+        (1000.0, "ms"),  # as pandas writes whole numbers
+        (1000.5, "ms"),
+        (0.25, "s"),
+    ],
+)
+def test_milliseconds_of_mooncake_written_as_floats_stay_milliseconds(tmp_path, step, unit):
+    rows = [row | {"timestamp": 27_482.0 + step * each} for each, row in enumerate(mooncake(4))]
+    found = inspected(tmp_path, lines(*rows))
+    assumed = {each["field"]: each for each in found["assumptions"]}["timestamp_unit"]
+    assert assumed["value"] == unit
+    assert found["span_s"] == pytest.approx(3 * step / (1000 if unit == "ms" else 1))
+    assert ("have fractions" in assumed["text"]) == (step == 1000.5)
+
+
 def test_another_unit_of_mooncakes_times_can_be_chosen(tmp_path):
     assert inspected(tmp_path, lines(*mooncake(4)), {"timestamp_unit": "s"})["span_s"] == 3000
 

@@ -84,7 +84,8 @@ class Objects:
         unit = None if self._wall else found.unit
         if not self._wall and unit is None:
             usual = known.unit if known else None
-            asked.append(roles.unit_assumption(choices, roles.likely_unit(self._times(first), usual)))
+            likely = roles.likely_unit(self._times(first), usual, has_blocks=self._hashes is not None)
+            asked.append(roles.unit_assumption(choices, *likely))
             unit = asked[-1].value
         self._exponent = UNITS[unit or "ns"]
         self._block_tokens = 1

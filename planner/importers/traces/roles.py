@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
 
 from planner.documents.errors import DocumentError, FieldError, refuse
 from planner.importers.base import Assumption, Choices
@@ -117,20 +119,41 @@ def _no_log(names: Sequence[str], missing: Sequence[str], place: str) -> Documen
     return refuse(place, None, said)
 
 
-def likely_unit(times: Sequence[str], usual: str | None = None) -> str:
-    """The unit that numbers say by how they are written; else the format's usual one, or seconds.
+LEAST_MS = 1000
+"""Numbers with fractions from here on can be milliseconds, which few write with fractions."""
 
-    As many digits as today has in a unit are dates in it, and what has fractions counts seconds.
+
+def likely_unit(times: Sequence[str], usual: str | None = None, *, has_blocks: bool = False) -> tuple[str, str]:
+    """The unit that numbers say by how they are written, else the format's usual one, or seconds; and why.
+
+    As many digits as today has in a unit are dates in it, and what has fractions counts seconds. In a format of
+    milliseconds, times with block hashes stay milliseconds where they lie apart as milliseconds do.
     """
     digits = max((len(time.split(".")[0]) for time in times if time[:1].isdigit()), default=0)
-    if any("." in time for time in times) and digits < 13:
-        return "s"
-    return {10: "s", 13: "ms", 16: "us", 19: "ns"}.get(digits, usual or "s")
+    by_digits = {10: "s", 13: "ms", 16: "us", 19: "ns"}.get(digits)
+    if digits < 13 and any(_has_fraction(time) for time in times):
+        if usual == "ms" and has_blocks and not by_digits and _apart_as_ms(times):
+            return "ms", "they have fractions, but are as large and as far apart as the format's milliseconds"
+        return "s", ""
+    return by_digits or usual or "s", ""
 
 
-def unit_assumption(choices: Choices, default: str) -> Assumption:
+def _has_fraction(time: str) -> bool:
+    """Whether digits other than 0 stand behind the point: programs write whole numbers as 27482.0 too."""
+    return any(digit in "123456789" for digit in re.split("[eE]", time)[0].partition(".")[2])
+
+
+def _apart_as_ms(times: Sequence[str]) -> bool:
+    """Whether numbers reach a thousand, with a typical gap of at least one: in seconds, the traffic of a quiet day."""
+    values = sorted(float(time) for time in times)
+    gaps = [later - earlier for earlier, later in pairwise(values) if later > earlier]
+    return values[-1] >= LEAST_MS and bool(gaps) and median(gaps) >= 1
+
+
+def unit_assumption(choices: Choices, default: str, why: str = "") -> Assumption:
     """The unit of a clock that says none, as chosen or as assumed. Raises DocumentError on a choice that is none."""
     value = choices.get("timestamp_unit", default)
     if value not in UNITS:
         raise refuse("timestamp_unit", value, f"must be one of {', '.join(UNITS)}")
-    return Assumption("timestamp_unit", value, "the unit of the times, which the file does not say", tuple(UNITS))
+    text = "the unit of the times, which the file does not say" + (f"; {why}" if why and value == default else "")
+    return Assumption("timestamp_unit", value, text, tuple(UNITS))

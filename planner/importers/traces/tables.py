@@ -99,7 +99,7 @@ class Table:
         unit = None if self._wall else (known and known.unit) or found.unit
         asked: tuple[Assumption, ...] = ()
         if not self._wall and unit is None:
-            asked = (roles.unit_assumption(choices, roles.likely_unit([sample])),)
+            asked = (roles.unit_assumption(choices, *roles.likely_unit([sample])),)
             unit = asked[0].value
         self._exponent = UNITS[unit or "ns"]
         self.assumptions = (*(() if known else found.assumptions), *asked)
