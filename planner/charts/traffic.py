@@ -49,6 +49,8 @@ def _distribution(what: str, given: LengthDistribution, source: dict[str, str]) 
     return {
         "what": what,
         "mean_tokens": lengths.mean(given),
+        "p50_tokens": float(given.quantile(0.5)),
+        "p90_tokens": float(given.quantile(0.9)),
         "edges_tokens": edges.tolist(),
         "share": shares(given, edges).tolist(),
         "cdf": {"tokens": at.tolist(), "share": up_to(given, at).tolist()},

@@ -129,3 +129,13 @@ def test_charts_that_cannot_be_had_are_said(visit):
     page = visitor.open("/catalogue/models/ring-2-5-1t/")
     expect(page.locator("[data-charts-error]")).to_contain_text("could not be had")
     visitor.complaints.clear()  # the browser complains of the request that was broken on purpose
+
+
+def test_the_caption_of_lengths_has_the_exact_percentiles_that_the_table_has(visitor):
+    page = opened(visitor, "traffic/synthetic-conversations")
+    told = figure(page, "length-cdf").locator("[data-caption]")
+    expect(told).to_contain_text("nine tenths")
+    rows = page.get_by_role("region", name="Lengths, table").locator("tbody tr")
+    for at in range(rows.count()):
+        half, most = rows.nth(at).locator("td").all_text_contents()[1:3]
+        expect(told).to_contain_text(f"{rows.nth(at).locator('th').text_content().lower()} {half} and {most}")

@@ -142,6 +142,12 @@ def test_recorded_lengths_are_counted():
     assert shown["cdf"]["share"][-1] == 1
 
 
+def test_percentiles_of_recorded_lengths_are_lengths_that_occur():
+    samples = {"distribution": "empirical", "samples": [100, 350, 597, 9000], "counts": [4, 1, 4, 1]}
+    (shown,) = traffic.of_traffic(requests(input_tokens=samples), None)["lengths"]
+    assert (shown["p50_tokens"], shown["p90_tokens"]) == (350, 597)
+
+
 lengths = st.lists(st.integers(1, 200_000), min_size=1, max_size=60)
 
 

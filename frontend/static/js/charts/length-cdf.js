@@ -1,18 +1,17 @@
 // The share of requests up to each length.
 import { percent, written } from "../format.js";
-import { lengthAxis, short } from "./axes.js";
+import { lengthAxis } from "./axes.js";
 import { familyName, noneVaries, varied } from "./length-histogram.js";
 import { curve, series } from "./style.js";
 
+const whole = written(0);
 const HOVER = "%{y:.1f} % of requests have at most %{x:,.0f} tokens";
-const reached = ({ tokens, share }, part) => tokens[share.findIndex((value) => value >= part)];
-
 export const lengthCdf = {
   empty: noneVaries,
 
   caption({ lengths }) {
-    const told = varied(lengths).map(({ what, cdf }) => `${what} ${short(Math.round(reached(cdf, 0.5)))} and ${short(Math.round(reached(cdf, 0.9)))}`);
-    return `Half and nine tenths of requests have about so many tokens at most: ${told.join("; ")}.`;
+    const told = varied(lengths).map(({ what, p50_tokens: half, p90_tokens: most }) => `${what} ${whole(half)} and ${whole(most)}`);
+    return `Half and nine tenths of requests have so many tokens at most: ${told.join("; ")}.`;
   },
 
   origins: ({ lengths }) => lengths.map(({ provenance }) => provenance),
