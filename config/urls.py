@@ -4,3 +4,6 @@ urlpatterns = [
     path("api/v1/", include("planner.api.urls")),
     path("", include("frontend.urls")),
 ]
+
+handler400 = "frontend.pages.refusals.bad_request"
+handler404 = "frontend.pages.refusals.page_not_found"

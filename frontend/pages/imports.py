@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
@@ -30,23 +30,41 @@ EXAMPLES = {
     Upload.Kind.CATALOGUE: "Entries or a scenario as YAML or JSON, as this site exports them.",
 }
 
+LABELS = {"kind": "What it is", "file": "File", "text": "Its text"}
+
 
 @login_required
 @require_http_methods(["GET", "POST"])
 def import_file(request: HttpRequest) -> HttpResponse:
     """Takes a file or pasted text."""
+    if request.method == "GET":
+        return _form(request, {})
+    kind = request.POST.get("kind", "")
+    if kind not in Upload.Kind.values:
+        return refused(request, "kind", f"Say what it is: one of {', '.join(Upload.Kind.values)}.")
+    try:
+        upload = uploads.take(kind, *_brought(request), by=request.user.pk)
+    except DocumentError as problem:
+        told = " ".join(error.message for error in problem.errors)
+        return refused(request, "file" if request.FILES else "text", f"It {told}.")
+    return redirect("import-preview", upload.pk)
+
+
+def refused(request: HttpRequest, field: str, said: str, status: int = 400) -> HttpResponse:
+    """The form again with what is wrong beside a field: `kind`, `file` or `text`."""
+    return _form(request, {field: said}, status)
+
+
+def _form(request: HttpRequest, errors: Mapping[str, str], status: int = 200) -> HttpResponse:
     kind = request.POST.get("kind") or request.GET.get("kind", "")
-    kind = kind if kind in Upload.Kind.values else Upload.Kind.MODEL.value
-    error = ""
-    if request.method == "POST":
-        try:
-            upload = uploads.take(kind, *_brought(request), by=request.user.pk)
-            return redirect("import-preview", upload.pk)
-        except DocumentError as problem:
-            error = str(problem)
-    kinds = [(value, label, EXAMPLES[Upload.Kind(value)]) for value, label in Upload.Kind.choices]
-    context = {"kinds": kinds, "kind": kind, "error": error, "text": request.POST.get("text", "")}
-    return render(request, "imports/new.html", context)
+    context = {
+        "kinds": [(value, label, EXAMPLES[Upload.Kind(value)]) for value, label in Upload.Kind.choices],
+        "kind": kind if kind in Upload.Kind.values else Upload.Kind.MODEL.value,
+        "errors": errors,
+        "summary": [(field, LABELS[field], said) for field, said in errors.items()],
+        "text": request.POST.get("text", ""),
+    }
+    return render(request, "imports/new.html", context, status=status)
 
 
 def _brought(request: HttpRequest) -> tuple[str, Iterable[bytes]]:
@@ -59,10 +77,15 @@ def _brought(request: HttpRequest) -> tuple[str, Iterable[bytes]]:
 @login_required
 @require_http_methods(["GET", "POST"])
 def import_preview(request: HttpRequest, upload_id: UUID) -> HttpResponse:
-    """What storing would do; POST does it."""
-    upload = get_object_or_404(Upload, pk=upload_id)
-    given = {field: str(value) for field, value in request.GET.items() if value}
-    if request.method == "POST":
+    """What storing would do with the answers that the form shows; its other button does it."""
+    upload = Upload.objects.filter(pk=upload_id).first()
+    if upload is None:
+        raise Http404(
+            "This file is no longer here: it has been stored, or it was forgotten a day after it was brought."
+        )
+    typed = request.GET.dict() | request.POST.dict()
+    given = {field: value for field, value in typed.items() if value and field not in BESIDE}
+    if request.method == "POST" and request.POST.get(DO) != READ:
         return _store(request, upload, given)
     return _show(request, upload, given)
 
@@ -89,6 +112,9 @@ class Asked:
     options: tuple[str, ...] = ()
 
 
+DO, READ = "do", "read"
+BESIDE = (DO, "csrfmiddlewaretoken")
+"""Fields of the form that are no answers."""
 ABOVE = ("name", "title")
 """Fields that the page has anyway."""
 REFERENCES = {"model": "models", "hardware": "hardware"}
