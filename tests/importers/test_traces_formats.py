@@ -173,7 +173,9 @@ def test_the_order_of_keys_and_spaces_does_not_matter(tmp_path):
     other = "".join(json.dumps(dict(reversed(row.items())), separators=(",", ":")) + "\n\n" for row in rows)
     assert inspected(tmp_path, other) == plain
     indirect = lines(*({"extra": [1, {"timestamp": 5}], **row} for row in rows))
-    assert inspected(tmp_path, indirect) == plain
+    found = inspected(tmp_path, indirect)
+    assert found["notes"][0] == "columns not used: 'extra'"
+    assert found | {"notes": found["notes"][1:]} == plain
 
 
 def test_hashes_may_be_texts_and_64_bit_numbers(tmp_path):
@@ -209,6 +211,82 @@ def test_any_json_lines_can_be_read_by_choosing_keys(tmp_path):
     text = lines({"w": "2026-01-01T00:00:00", "i": 10, "o": 5}, {"w": "2026-01-01T00:00:02.5", "i": 30, "o": 5})
     found = inspected(tmp_path, text, {"arrival_column": "w", "input_column": "i", "output_column": "o"})
     assert (found["input_tokens"]["mean"], found["span_s"]) == (20, 2.5)
+
+
+# --- columns that are no lengths and times -----------------------------------------------------------------------
+
+STATED = "arrival_s,input_tokens,output_tokens,{0}\n0,10,1,{1}\n1,20,2,{1}\n2,,,{2}\n3,30,3,{2}\n"
+
+
+def as_objects(table):
+    """The same rows with one object each; empty cells are null."""
+    header, *rows = [line.split(",") for line in table.splitlines()]
+    numbers = ("arrival_s", "input_tokens", "output_tokens")
+    return lines(
+        *(
+            {
+                name: None if not cell else int(cell) if name in numbers else cell
+                for name, cell in zip(header, row, strict=True)
+            }
+            for row in rows
+        )
+    )
+
+
+@pytest.mark.parametrize("shape", [str, as_objects])
+@pytest.mark.parametrize(
+    ("name", "good", "bad"),
+    [
+        ("status", "success", "failed"),
+        ("status_code", "200", "503"),
+        ("HTTP status", "ok", "timed out"),
+        ("error", "", "connection reset"),
+        ("success", "True", "False"),
+        ("success", "1", "0"),
+    ],
+)
+def test_requests_that_failed_are_left_out_and_counted_by_the_column_that_says_so(tmp_path, shape, name, good, bad):
+    whole = STATED.format(name, good, bad)
+    for text in (whole, whole.replace("2,,,", "2,5,5,")):  # a failed request may lack its lengths
+        found = inspected(tmp_path, shape(text))
+        assert (found["rows"], found["dropped_rows"], found["input_tokens"]["mean"]) == (2, 2, 15)
+        assert f"left out: 2 requests that failed, by {name}" in found["notes"]
+        assert not any("not used" in note for note in found["notes"])
+
+
+def test_a_status_that_says_nothing_keeps_the_request_and_is_told(tmp_path):
+    found = inspected(tmp_path, STATED.format("status", "200", "queued").replace("2,,,", "2,5,5,"))
+    assert found["rows"] == 4
+    assert "status has 'queued', which says neither success nor failure: such requests are kept" in found["notes"]
+
+
+@pytest.mark.parametrize("shape", [str, as_objects])
+def test_several_models_in_one_log_are_told_and_one_can_be_chosen(tmp_path, shape):
+    text = shape(STATED.format("model", "GPT-4", "ChatGPT").replace("2,,,", "2,5,5,"))
+    found = inspected(tmp_path, text)
+    assert found["rows"] == 4
+    assert "requests of several models are read as one traffic: 'ChatGPT', 'GPT-4'" in found["notes"]
+    assert {each["field"]: each["choices"] for each in found["assumptions"]}["model"] == ["all", "GPT-4", "ChatGPT"]
+    one = inspected(tmp_path, text, {"model": "GPT-4"})
+    assert (one["rows"], one["input_tokens"]["mean"]) == (2, 15)
+    assert "left out: 2 requests of another model than GPT-4" in one["notes"]
+    assert "has no request that was answered" in refused(tmp_path, text, {"model": "GPT-5"})
+
+
+def test_one_model_is_no_question(tmp_path):
+    found = inspected(tmp_path, STATED.format("model", "GPT-4", "GPT-4").replace("2,,,", "2,5,5,"))
+    assert "model" not in {each["field"] for each in found["assumptions"]}
+    assert not any("models" in note for note in found["notes"])
+
+
+@pytest.mark.parametrize("shape", [str, as_objects])
+def test_columns_that_are_not_used_are_told_first_those_that_somebody_may_miss(tmp_path, shape):
+    text = "arrival_s,prompt_tokens,input_tokens,output_tokens,cached_tokens,user\n0,9,10,1,5,a\n1,9,10,1,5,b\n"
+    assert inspected(tmp_path, shape(text))["notes"][:3] == [
+        "input tokens are taken from input_tokens, not from 'prompt_tokens'; input_column chooses",
+        "'cached_tokens' is not used: reuse is computed from block hashes only, which this file has not",
+        "columns not used: 'prompt_tokens', 'cached_tokens', 'user'",
+    ]
 
 
 # --- benchmarks and engines' logs --------------------------------------------------------------------------------

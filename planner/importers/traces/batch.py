@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -30,6 +31,14 @@ class Batch:
     """Requests that are not in it, by the reason."""
     told: Mapping[str, int] = field(default_factory=dict)
     """Requests that are in it and contradict themselves, by how."""
+
+    def without(self, whys: Sequence[str]) -> Batch:
+        """Without the requests for which there is a reason; each has one, which is empty for those that stay."""
+        kept = np.flatnonzero([not why for why in whys])
+        if kept.size == self.chunk.rows:
+            return self
+        found = Counter(why for why in whys if why)
+        return Batch(self.lines[kept], self.chunk.take(kept), {**self.left_out, **found}, self.told)
 
     def counted(self) -> Batch:
         """Without the requests that have no input or no output: they failed, or asked for nothing."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ from planner.importers.traces import cells, hashes, roles
 from planner.importers.traces.batch import UNITS, Batch, Clock, Mistakes, column, identities, identity, numbered
 from planner.importers.traces.cells import Wrong
 from planner.importers.traces.sessions import Conversations
+from planner.importers.traces.sieve import Sieve, model_column, written
 from planner.importers.traces.tables import EPOCH_S
 
 BLOCK_TOKENS = (512, 16, 32, 64, 128, 256, 1024)
@@ -77,6 +78,11 @@ class Objects:
         session = [key for key in ("session_id", "conversation_id") if key in example]
         self._session = session[0] if session else None
         self._chats = Conversations() if "parent_chat_id" in example and "chat_id" in example else None
+        rows = _objects(first)
+        names = list(dict.fromkeys(key for row in rows for key in row))
+        free = [name for name in names if name not in self._used]
+        model = model_column(free)
+        self._sieve = Sieve(free, [written(row[model]) for row in rows if model in row], choices)
         time = example[found.arrival]
         self._wall = isinstance(time, str)
         self._aware: bool | None = None
@@ -84,23 +90,36 @@ class Objects:
         unit = None if self._wall else found.unit
         if not self._wall and unit is None:
             usual = known.unit if known else None
-            likely = roles.likely_unit(self._times(first), usual, has_blocks=self._hashes is not None)
+            likely = roles.likely_unit(self._times(rows), usual, has_blocks=self._hashes is not None)
             asked.append(roles.unit_assumption(choices, *likely))
             unit = asked[-1].value
         self._exponent = UNITS[unit or "ns"]
         self._block_tokens = 1
         if self._hashes:
-            asked.append(self._block_size(first, choices, (known and known.block_tokens) or BLOCK_TOKENS[0]))
+            asked.append(self._block_size(rows, choices, (known and known.block_tokens) or BLOCK_TOKENS[0]))
             self._block_tokens = int(asked[-1].value)
-        self.assumptions = (*(() if known else found.assumptions), *asked)
-        self.mapping = tuple(self._mapped("wall clock" if self._wall else str(unit)))
-        self.notes = (known.note,) if known and known.note else ()
+        self.assumptions = (*(() if known else found.assumptions), *asked, *self._sieve.assumptions)
+        self.mapping = (*self._mapped("wall clock" if self._wall else str(unit)), *self._sieve.mapping)
+        used = [*self._used, *self._sieve.columns]
+        unused = roles.unused_notes(names, used, found, has_blocks=bool(self._hashes or self._prefix))
+        self._notes = (*([known.note] if known and known.note else []), *unused)
         epoch = isinstance(time, int | float) and time * 10**self._exponent >= EPOCH_S * 10**9
         self.clock = Clock(wall=self._wall or epoch)
 
-    def _times(self, first: Block) -> list[str]:
-        """The numbers that stand for times in the first lines, as they are written."""
-        rows = _objects(first)
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """See `Format`."""
+        return (*self._notes, *self._sieve.notes)
+
+    @property
+    def _used(self) -> tuple[str, ...]:
+        """Keys of which something is made."""
+        chats = ("chat_id", "parent_chat_id") if self._chats else ()
+        prefix = ("prefix_hash", "prefix_len") if self._prefix else ()
+        return (*self._keys, *chats, *prefix, *(key for key in (self._hashes, self._session) if key))
+
+    def _times(self, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+        """The numbers that stand for times, as they are written."""
         times = [row.get(self._keys[0]) for row in rows]
         return [_written(time) for time in times if isinstance(time, int | float) and not isinstance(time, bool)]
 
@@ -114,7 +133,7 @@ class Objects:
         session = "chat_id, parent_chat_id" if self._chats else self._session
         return found + ([Mapped(session, "sessions")] if session else [])
 
-    def _block_size(self, first: Block, choices: Choices, usual: int) -> Assumption:
+    def _block_size(self, rows: Sequence[Mapping[str, Any]], choices: Choices, usual: int) -> Assumption:
         """As chosen; or the size that explains the number of hashes of nearly every request, the usual one first."""
         given = choices.get("block_tokens")
         sizes = (usual, *(size for size in BLOCK_TOKENS if size != usual))
@@ -124,7 +143,7 @@ class Objects:
             return Assumption(
                 "block_tokens", str(int(given)), "tokens that one hash stands for", tuple(map(str, sizes))
             )
-        counts, lengths = self._hash_counts(first)
+        counts, lengths = self._hash_counts(rows)
         fits = [size for size in sizes if lengths.size and (counts == -(-lengths // size)).mean() >= FITTING]
         text = "tokens that one hash stands for: " + (
             "the number of hashes of each request agrees"
@@ -133,9 +152,9 @@ class Objects:
         )
         return Assumption("block_tokens", str(fits[0] if fits else usual), text, tuple(map(str, sizes)))
 
-    def _hash_counts(self, first: Block) -> tuple[Int64, Int64]:
+    def _hash_counts(self, rows: Sequence[Mapping[str, Any]]) -> tuple[Int64, Int64]:
         pairs = []
-        for row in _objects(first):
+        for row in rows:
             try:
                 pairs.append((len(row[str(self._hashes)]), _tokens(row[self._keys[1]])))
             except (ValueError, TypeError, KeyError):  # told when its line is read
@@ -155,7 +174,8 @@ class Objects:
             blocks = self._blocks(read.rows, read.lines)
         sessions = self._sessions(read.rows, read.lines)
         chunk = Chunk(read.times, read.inputs, read.outputs, blocks, sessions)
-        return Batch(column(read.lines), chunk, told={TOO_MANY: _overfull(chunk)})
+        batch = Batch(column(read.lines), chunk).without([self._sieve.first_reason(row) for row in read.rows])
+        return replace(batch, told={TOO_MANY: _overfull(batch.chunk)})
 
     def _at_once(self, block: Block) -> _Read | None:
         """The columns, where every line has each key once and a plain number for it; None otherwise."""
@@ -200,6 +220,8 @@ class Objects:
         return _Read(lines, rows, times, inputs, outputs)
 
     def _request(self, line: int, row: Mapping[str, Any], mistakes: Mistakes) -> tuple[int, int, int]:
+        if self._sieve.first_reason(row):
+            return 0, 0, 0  # left out: it may lack the others
         found = []
         for key, how in zip(self._keys, (self._time, _tokens, _tokens), strict=True):
             try:
@@ -228,8 +250,12 @@ class Objects:
 
     def _blocks(self, rows: Sequence[Mapping[str, Any]], lines: Sequence[int]) -> Blocks | None:
         if self._hashes:
-            lists: list[Any] = [row.get(self._hashes) for row in rows]
-            for each, line in zip(lists, lines, strict=True):
+            lists: list[Any] = []
+            for row, line in zip(rows, lines, strict=True):
+                each = row.get(self._hashes)
+                if not isinstance(each, list) and self._sieve.first_reason(row):
+                    each = []
+                lists.append(each)
                 if not isinstance(each, list):
                     raise refuse(f"line {line}, {self._hashes}", each, "must be a list of block hashes")
             try:

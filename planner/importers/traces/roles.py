@@ -104,6 +104,21 @@ def _unit_of(name: str) -> str | None:
     return SUFFIXES.get(last) if flat(name) != last else None
 
 
+def unused_notes(names: Iterable[str], used: Iterable[str], found: Roles, *, has_blocks: bool) -> tuple[str, ...]:
+    """What to say of the columns that nothing is made of, first of those that somebody may miss."""
+    unused = [name for name in dict.fromkeys(names) if name not in set(used)]
+    said = []
+    for role, taken in (("arrival", found.arrival), ("input", found.input), ("output", found.output)):
+        rivals = [name for name in unused if _by_name(role, [name])]
+        if rivals:
+            said.append(f"{MEANINGS[role]} are taken from {taken}, not from {quoted(rivals)}; {role}_column chooses")
+    cached = [name for name in unused if "cached" in flat(name)]
+    if cached:
+        why = "" if has_blocks else ", which this file has not"
+        said.append(f"{quoted(cached)} is not used: reuse is computed from block hashes only{why}")
+    return (*said, *([f"columns not used: {quoted(unused)}"] if unused else []))
+
+
 def _no_log(names: Sequence[str], missing: Sequence[str], place: str) -> DocumentError:
     if any(part in flat(name) for name in names for part in MEASURED):
         said = f"is a table of measurements, not a request log: it has no {MEANINGS[missing[0]]} of each request"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -16,9 +17,12 @@ from planner.importers.reading import LONGEST_LINE, Block
 from planner.importers.traces import cells, roles
 from planner.importers.traces.batch import UNITS, Batch, Clock, Mistakes, column, identity, numbered
 from planner.importers.traces.cells import Wrong
+from planner.importers.traces.sieve import Sieve, model_column
 
 DELIMITERS = ",;\t"
 MOST_COLUMNS = 200
+LONGEST_WORD = 200
+"""Bytes of a cell that is looked at in a block: all cells of its column take as many."""
 EPOCH_S = 10**8
 """Numbers of seconds from here on are dates (1973 and later)."""
 
@@ -90,11 +94,17 @@ class Table:
         flat = {roles.flat(name) for name in names}
         known = next((each for each in NAMED if each.columns <= flat and not chosen), None)
         self.name = known.name if known else "CSV with chosen columns"
-        self.notes = (known.note,) if known and known.note else ()
         self._places = {role: names.index(name) for role, name in _names(found).items()}
         self._session = next((place for place, name in enumerate(names) if roles.flat(name) in SESSION), None)
         self._aware: bool | None = None
-        sample = self._first_time(first)
+        used = [*_names(found).values(), *([] if self._session is None else [names[self._session]])]
+        free = [name for name in names if name not in used and names.count(name) == 1]
+        example = self._first_rows(first)
+        model = model_column(free)
+        self._sieve = Sieve(free, [row[names.index(model)] for row in example] if model else [], choices)
+        unused = roles.unused_notes(names, [*used, *self._sieve.columns], found, has_blocks=False)
+        self._notes = (*([known.note] if known and known.note else []), *unused)
+        sample = example[0][self._places["arrival"]]
         self._wall = cells.is_wall(sample)
         unit = None if self._wall else (known and known.unit) or found.unit
         asked: tuple[Assumption, ...] = ()
@@ -102,8 +112,8 @@ class Table:
             asked = (roles.unit_assumption(choices, *roles.likely_unit([sample])),)
             unit = asked[0].value
         self._exponent = UNITS[unit or "ns"]
-        self.assumptions = (*(() if known else found.assumptions), *asked)
-        self.mapping = tuple(self._mapped(unit))
+        self.assumptions = (*(() if known else found.assumptions), *asked, *self._sieve.assumptions)
+        self.mapping = (*self._mapped(unit), *self._sieve.mapping)
         self.clock = Clock(wall=self._wall or _is_epoch(sample, self._exponent))
 
     def _mapped(self, unit: str | None) -> list[Mapped]:
@@ -116,13 +126,23 @@ class Table:
         ]
         return found + ([] if self._session is None else [Mapped(names[self._session], "sessions")])
 
-    def _first_time(self, first: Block) -> str:
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """See `Format`."""
+        return (*self._notes, *self._sieve.notes)
+
+    def _first_rows(self, first: Block) -> list[list[str]]:
+        """Those that are as wide as the header, the first of them in any case. Raises DocumentError."""
+        found = []
         for text, line in zip(*numbered(first), strict=True):
             if line > self._header.line and (row := _row(text.decode(), self._header.delimiter)):
                 if len(row) == len(self._header.names):
-                    return row[self._places["arrival"]]
-                raise refuse(f"line {line}", None, _width(len(row), len(self._header.names)))
-        raise refuse(f"line {self._header.line}", None, "is a header without rows below it")
+                    found.append(row)
+                elif not found:
+                    raise refuse(f"line {line}", None, _width(len(row), len(self._header.names)))
+        if not found:
+            raise refuse(f"line {self._header.line}", None, "is a header without rows below it")
+        return found
 
     # --- rows ----------------------------------------------------------------------------------------------------
 
@@ -135,7 +155,8 @@ class Table:
 
     def _at_once(self, block: Block) -> Batch | None:
         found = cells.split(block.data, self._header.delimiter, len(self._header.names)) if block.data else None
-        if found is None:
+        whys = None if found is None else self._whys(found)
+        if found is None or whys is None:
             return None
         inputs, outputs = (found.tokens(self._places[role]) for role in ("input", "output"))
         if inputs is None or outputs is None or (times := self._times(found)) is None:
@@ -146,7 +167,19 @@ class Table:
             words, where = np.unique(found.words(self._session), return_inverse=True)
             named = column(identity(word) for word in words.tolist())
             sessions = np.where((words == b"")[where], -lines, named[where])
-        return Batch(lines, Chunk(times, inputs, outputs, sessions=sessions))
+        return Batch(lines, Chunk(times, inputs, outputs, sessions=sessions)).without(whys)
+
+    def _whys(self, found: cells.Cells) -> Sequence[str] | None:
+        """Why each row is left out, empty where it is not; None where a cell is too long to look at it so."""
+        whys = np.full(found.rows, "", dtype=object)
+        for name in self._sieve.columns:
+            place = self._header.names.index(name)
+            if (found.ends[:, place] - found.starts[:, place]).max(initial=0) > LONGEST_WORD:
+                return None
+            words, where = np.unique(found.words(place), return_inverse=True)
+            reasons = np.array([self._sieve.reason(name, word.decode()) for word in words.tolist()], dtype=object)
+            whys = np.where(whys == "", reasons[where], whys)
+        return whys.tolist()
 
     def _times(self, found: cells.Cells) -> Int64 | None:
         if not self._wall:
@@ -158,7 +191,7 @@ class Table:
         return read[0]
 
     def _one_by_one(self, block: Block) -> Batch:
-        mistakes = Mistakes()
+        mistakes, left_out = Mistakes(), Counter[str]()
         found: list[tuple[int, int, int, int, int]] = []
         for text, line in zip(*numbered(block), strict=True):
             row = _row(text.decode(), self._header.delimiter)
@@ -166,13 +199,16 @@ class Table:
                 mistakes.add(line, None, None, "has a quotation mark that is not closed on the line, or is misplaced")
             elif len(row) != len(self._header.names):
                 mistakes.add(line, None, None, _width(len(row), len(self._header.names)))
+            elif why := self._sieve.first_reason(dict(zip(self._header.names, row, strict=True))):
+                left_out[why] += 1  # its other cells may be empty
             else:
                 found.append(self._request(line, row, mistakes))
         mistakes.check()
         lines, times, inputs, outputs, sessions = (
             column(each) for each in (zip(*found, strict=True) if found else [()] * 5)
         )
-        return Batch(lines, Chunk(times, inputs, outputs, sessions=None if self._session is None else sessions))
+        chunk = Chunk(times, inputs, outputs, sessions=None if self._session is None else sessions)
+        return Batch(lines, chunk, left_out)
 
     def _request(self, line: int, row: Sequence[str], mistakes: Mistakes) -> tuple[int, int, int, int, int]:
         def read[T](role: str, how: Callable[[str], T], otherwise: T) -> T:
