@@ -161,6 +161,16 @@ def test_hashes_of_more_tokens_than_the_prompt_has_are_told(tmp_path):
     assert note not in inspected(tmp_path, lines(*mooncake(4)))["notes"]
 
 
+def test_hashes_of_fewer_tokens_than_the_prompt_has_are_told(tmp_path):
+    note = "1 requests have hashes of fewer tokens than their prompt has: the rest of it counts as found in no cache"
+    short = mooncake(1, timestamp=200_000, input_length=3571, hash_ids=[1])
+    assert note in inspected(tmp_path, lines(*mooncake(200), *short))["notes"]
+    within_a_block = mooncake(1, timestamp=200_000, input_length=1024, hash_ids=[1])
+    assert not any(
+        "fewer tokens" in note for note in inspected(tmp_path, lines(*mooncake(200), *within_a_block))["notes"]
+    )
+
+
 def test_one_column_is_not_two_things(tmp_path):
     text = PLAIN + "0,10,1\n1.5,20,2\n"
     said = refused(tmp_path, text, {"output_column": "input_tokens"})

@@ -85,7 +85,15 @@ def test_hashes_that_are_none_are_named(tmp_path):
         text = lines(*mooncake(2)) + json.dumps(mooncake(1)[0] | {"hash_ids": value}) + "\n"
         assert refused(tmp_path, text).startswith("line 3, hash_ids")
     missing = {key: value for key, value in mooncake(1)[0].items() if key != "hash_ids"}
-    assert refused(tmp_path, lines(*mooncake(2), missing)).startswith("line 3, hash_ids")
+    said = "hash_ids: is missing; other lines have it"
+    assert refused(tmp_path, lines(*mooncake(2), missing)) == f"line 3, {said}"
+    assert refused(tmp_path, lines(missing, *mooncake(2))) == f"line 1, {said}"
+
+
+def test_hashes_that_begin_far_into_the_file_are_not_dropped(tmp_path):
+    plain = [{"timestamp": 1000 * row, "input_length": 600, "output_length": 5} for row in range(20_000)]
+    late = mooncake(1, timestamp=20_000_000)
+    assert "line 20001, hash_ids: is there, but not on the first lines" in refused(tmp_path, lines(*plain, *late))
 
 
 def test_lists_elsewhere_on_a_line_are_not_taken_for_hashes(tmp_path):

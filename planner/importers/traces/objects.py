@@ -24,6 +24,8 @@ from planner.importers.traces.tables import EPOCH_S
 
 BLOCK_TOKENS = (512, 16, 32, 64, 128, 256, 1024)
 TOO_MANY = "have hashes of more tokens than their prompt has: what is too much of them is not counted"
+TOO_FEW = "have hashes of fewer tokens than their prompt has: the rest of it counts as found in no cache"
+HASHES = "hash_ids"
 FITTING = 0.99
 """Share of the requests whose hashes must be as many as their length asks for."""
 
@@ -73,13 +75,13 @@ class Objects:
         known = next((each for each in NAMED if each.keys <= example.keys() and not chosen), None)
         self.name = known.name if known else "JSONL with chosen columns"
         self._keys = (found.arrival, found.input, found.output)
-        self._hashes = "hash_ids" if "hash_ids" in example else None
-        self._prefix = "prefix_hash" if {"prefix_hash", "prefix_len"} <= example.keys() else None
-        session = [key for key in ("session_id", "conversation_id") if key in example]
-        self._session = session[0] if session else None
-        self._chats = Conversations() if "parent_chat_id" in example and "chat_id" in example else None
+        # By all of the first lines: one of them may lack what the others have, and is refused then.
         rows = _objects(first)
         names = list(dict.fromkeys(key for row in rows for key in row))
+        self._hashes = HASHES if HASHES in names else None
+        self._prefix = "prefix_hash" if {"prefix_hash", "prefix_len"} <= set(names) else None
+        self._session = next((key for key in ("session_id", "conversation_id") if key in names), None)
+        self._chats = Conversations() if {"chat_id", "parent_chat_id"} <= set(names) else None
         free = [name for name in names if name not in self._used]
         model = model_column(free)
         self._sieve = Sieve(free, [written(row[model]) for row in rows if model in row], choices)
@@ -175,7 +177,7 @@ class Objects:
         sessions = self._sessions(read.rows, read.lines)
         chunk = Chunk(read.times, read.inputs, read.outputs, blocks, sessions)
         batch = Batch(column(read.lines), chunk).without([self._sieve.first_reason(row) for row in read.rows])
-        return replace(batch, told={TOO_MANY: _overfull(batch.chunk)})
+        return replace(batch, told=_told(batch.chunk))
 
     def _at_once(self, block: Block) -> _Read | None:
         """The columns, where every line has each key once and a plain number for it; None otherwise."""
@@ -257,12 +259,18 @@ class Objects:
                     each = []
                 lists.append(each)
                 if not isinstance(each, list):
-                    raise refuse(f"line {line}, {self._hashes}", each, "must be a list of block hashes")
+                    said = (
+                        "must be a list of block hashes" if self._hashes in row else "is missing; other lines have it"
+                    )
+                    raise refuse(f"line {line}, {self._hashes}", each, said)
             try:
                 ids = identities(list(chain.from_iterable(lists)))
             except TypeError as problem:
                 raise _where(lists, lines, self._hashes) from problem
             return Blocks(ids, running(column(map(len, lists))), self._block_tokens)
+        for row, line in zip(rows, lines, strict=True):
+            if HASHES in row:
+                raise refuse(f"line {line}, {HASHES}", None, "is there, but not on the first lines: all must have it")
         return self._prefixes(rows, lines) if self._prefix else None
 
     def _prefixes(self, rows: Sequence[Mapping[str, Any]], lines: Sequence[int]) -> Blocks:
@@ -308,14 +316,15 @@ def _objects(block: Block) -> list[dict[str, Any]]:
     return found
 
 
-def _overfull(chunk: Chunk) -> int:
-    """Requests whose blocks hold a block more than their prompt has tokens."""
+def _told(chunk: Chunk) -> dict[str, int]:
+    """Requests whose blocks hold a block more, or over a block less, than their prompt has tokens."""
     if chunk.blocks is None:
-        return 0
+        return {}
     blocks = chunk.blocks
     sizes = np.full(blocks.ids.size, blocks.block_tokens) if blocks.sizes is None else blocks.sizes
-    ends = np.concatenate([[0], np.cumsum(sizes)])[blocks.offsets]
-    return int((np.diff(ends) >= chunk.input_tokens + blocks.block_tokens).sum())
+    missing = chunk.input_tokens - np.diff(np.concatenate([[0], np.cumsum(sizes)])[blocks.offsets])
+    few = missing > blocks.block_tokens if blocks.sizes is None else np.zeros(0)  # a prefix may be as short as it likes
+    return {TOO_MANY: int((missing <= -blocks.block_tokens).sum()), TOO_FEW: int(few.sum())}
 
 
 def _tokens(value: Any) -> int:
