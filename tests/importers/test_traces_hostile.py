@@ -146,6 +146,14 @@ def test_damaged_files_are_refused_before_anything_is_given_for_whole(tmp_path):
     assert "line 50002: is longer than 4 MiB" in refused(tmp_path, whole + b"1," + b"5" * 5 * 2**20 + b",5\n")
 
 
+def test_of_a_first_row_that_cannot_be_read_the_real_reason_is_told(tmp_path):
+    assert refused(tmp_path, PLAIN + "1," + "5" * 10 * 2**20 + ",5\n") == "line 2: is longer than 4 MiB"
+    rows = PLAIN + "".join(f"{row}.{row * 7919 % 9973},{row * 6007 % 9001 + 1},5\n" for row in range(5000))
+    packed = gzip.compress(rows.encode())
+    assert "the gzip file ends here" in refused(tmp_path, packed[:60])
+    assert "the gzip file ends here" in refused(tmp_path, packed[:200])
+
+
 def test_a_zip_bomb_of_requests_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(reading, "FREE", 2**20)
     assert "zip bomb" in refused(tmp_path, gzip.compress((PLAIN + "0,1,1\n" * 2_000_000).encode(), 9))

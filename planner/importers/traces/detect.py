@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,14 @@ def of(path: Path, choices: Choices) -> tuple[Format, Block]:
         raise refuse(f"line {lines[0]}", None, "is a page of Prometheus metrics, not a request log")
     if VLLM.match(begin):
         raise vllm_text()
+    if len(texts) == 1:
+        first = _with_rows(path)
     return Table(first, choices), first
+
+
+def _with_rows(path: Path) -> Block:
+    """A header that stands alone, with what follows. Raises DocumentError where that is too long or cannot be read."""
+    return Block(1, b"".join(block.data for block in islice(reading.blocks(path), 2)))
 
 
 def _json(path: Path, first: Block, choices: Choices) -> Format:
