@@ -474,22 +474,36 @@ def test_every_assumption_can_be_answered_with_what_it_says(tmp_path):
         assert again["assumptions"] == first["assumptions"]
 
 
-@pytest.mark.parametrize("place", ["root", "text"])
 @pytest.mark.parametrize(
-    ("quantisation", "dtype"),
-    [
-        ({"kv_cache_scheme": {"num_bits": 8, "type": "float"}}, "fp8"),
-        ({"kv_cache_quant_algo": "FP8"}, "fp8"),
-        ({"kv_cache_scheme": {"num_bits": 8, "type": "int"}}, "bf16"),
-        ({"kv_cache_scheme": {"num_bits": 4, "type": "float"}}, "bf16"),
-        ({"kv_cache_scheme": None, "quant_method": "fp8"}, "bf16"),
-    ],
+    "name", ["num_kv_heads", "n_kv_heads", "n_kv_head", "num_query_groups", "n_query_groups", "n_head_kv"]
 )
-def test_scales_for_the_cache_make_auto_mean_fp8(tmp_path, place, quantisation, dtype):
-    table = config(quantization_config=quantisation)
-    found = inspected(tmp_path, table if place == "root" else {"model_type": "llava", "text_config": table})
-    assert chosen(found)["kv_dtype"] == found["kv_dtype"] == dtype
-    assert inspected(tmp_path, table, kv_dtype="bf16")["kv_dtype"] == "bf16"
+def test_kv_heads_are_read_under_every_name_whose_meaning_is_certain(tmp_path, name):
+    found = inspected(tmp_path, config(**NO_KV_HEADS, **{name: 2}))
+    assert per_token(found) == 4 * ONE
+    assert "num_key_value_heads" not in chosen(found)
+
+
+@pytest.mark.parametrize("name", ["d_head", "head_size", "kv_channels"])
+def test_the_size_of_a_head_is_read_under_every_name_whose_meaning_is_certain(tmp_path, name):
+    assert per_token(inspected(tmp_path, config(head_dim=..., **{name: 96}))) == 4 * 2 * (96 + 96) * 2
+
+
+@pytest.mark.parametrize("left_out", [NO_KV_HEADS, {"num_key_value_heads": None}])
+def test_a_kv_head_for_each_query_head_is_an_assumption_that_can_be_changed(tmp_path, left_out):
+    table = config(**left_out)
+    (said,) = [each for each in inspected(tmp_path, table)["assumptions"] if each["field"] == "num_key_value_heads"]
+    assert (said["value"], said["text"]) == ("8", "no key for KV heads: one for each query head")
+    assert per_token(inspected(tmp_path, table, num_key_value_heads="2")) == 4 * ONE
+
+
+def test_every_field_is_assumed_once_and_keeps_what_somebody_said(tmp_path):
+    table = config("mistral", **NO_KV_HEADS)
+    for choices in ({}, {"sliding_window": "1024", "num_key_value_heads": "4"}):
+        found = inspected(tmp_path, table, **choices)
+        fields = [each["field"] for each in found["assumptions"]]
+        assert sorted(set(fields)) == sorted(fields)
+        assert {name: chosen(found)[name] for name in choices} == choices
+    assert windows(found) == [(2 * 4 * ONE, 1024)]
 
 
 def test_what_transformers_leaves_out_of_a_nested_config_is_its_classes_and_said(tmp_path):

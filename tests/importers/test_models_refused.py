@@ -87,6 +87,25 @@ def test_keys_of_other_architectures_in_a_known_one_are_refused_by_name(tmp_path
 
 
 @pytest.mark.parametrize(
+    "key",
+    [
+        *("kv_heads", "num_kv_head", "nb_kv_heads", "key_value_heads", "num_heads_kv", "attention.head_count_kv"),
+        *("num_gqa_groups", "query_group", "kv_head_dim", "attention_head_size", "dim_head", "v_head_dim", "d_kv"),
+        *("hidden_size_per_attention_head", "dim_per_head", "kv_dim", "k_head_dim", "numKeyValueHeads", "use_mqa"),
+    ],
+)
+def test_a_key_that_looks_like_heads_under_a_name_that_no_model_has_is_refused(tmp_path, key):
+    table = config(num_key_value_heads=..., **{key: 2})
+    assert refused(tmp_path, table).startswith(f"unread_keys: {key}: may change what layers keep")
+    assert inspected(tmp_path, table, unread_keys="ignore")["kv_bytes"]
+
+
+def test_such_a_key_is_refused_among_those_of_attention_too(tmp_path):
+    table = config("mpt", num_key_value_heads=..., attn_config={"kv_heads": 2, "attn_impl": "torch"})
+    assert "attn_config.kv_heads: may change what layers keep" in refused(tmp_path, table)
+
+
+@pytest.mark.parametrize(
     ("model_type", "keys"),
     [
         ("nemotron_h", ["hybrid_override_pattern", "layers_block_type"]),
@@ -150,6 +169,8 @@ def test_a_state_of_unknown_shape_is_refused_with_the_missing_key(tmp_path, miss
         ({"head_dim": float("nan")}, ["head_dim: nan", "whole number"]),
         ({"head_dim": float("inf")}, ["head_dim: inf", "whole number"]),
         ({"head_dim": 0}, ["head_dim: 0"]),
+        ({"num_query_groups": 4}, ["num_query_groups: 4", "contradicts num_key_value_heads, 2"]),
+        ({"group_query_attention": False}, ["group_query_attention: False", "contradicts 2 KV heads for 8"]),
         ({"hidden_size": 513, "head_dim": ...}, ["hidden_size: 513", "multiple of 8 heads"]),
         ({"num_attention_heads": 0}, ["num_attention_heads: 0"]),
         ({"max_position_embeddings": -1}, ["max_position_embeddings: -1"]),

@@ -23,13 +23,18 @@ class Log:
     notes: list[str] = field(default_factory=list)
     answered: set[str] = field(default_factory=set)
 
+    def assume(self, name: str, value: str, text: str, choices: Sequence[str] = ()) -> None:
+        """Shows an assumption; once, however often its figure is asked for."""
+        if all(each.field != name for each in self.assumptions):
+            self.assumptions.append(Assumption(name, value, text, tuple(choices)))
+
     def choose(self, name: str, default: str, text: str, allowed: Sequence[str]) -> str:
         """What the user chose, or the default; either is shown as an assumption. Raises DocumentError."""
         self.answered.add(name)
         value = self.choices.get(name, default)
         if value not in allowed:
             raise refuse(name, value, f"must be one of {', '.join(allowed)}")
-        self.assumptions.append(Assumption(name, value, text, tuple(allowed)))
+        self.assume(name, value, text, allowed)
         return value
 
 
@@ -62,8 +67,11 @@ class Config:
         if mapped not in self.log.mapping:
             self.log.mapping.append(mapped)
 
-    def maybe(self, key: Key, how: str = "") -> int | None:
-        """A whole number, None where it is absent or null. Raises DocumentError on anything else."""
+    def maybe(self, key: Key, how: str = "", usual: int | None = None, why: str = "") -> int | None:
+        """A whole number, None where it is absent or null. Raises DocumentError on anything else.
+
+        `usual` is taken, and shown as an assumption that says `why`, where neither the file nor its class has one.
+        """
         self._read.update(key.names)
         said = [name for name in key.names if self.table.get(name) is not None]
         if said:
@@ -71,8 +79,7 @@ class Config:
                 self._check_agree(said)
             self.took(said[0], key.ours, how)
             return whole(self.place(said[0]), self.table[said[0]], key.lowest, key.highest)
-        chosen = self._chosen(key)
-        return self._class_default(key) if chosen is None else chosen
+        return self._left_open(key, usual, why)
 
     def _check_agree(self, names: Sequence[str]) -> None:
         """Raises DocumentError where one figure stands there under two names with two values."""
@@ -95,25 +102,25 @@ class Config:
         also = f" (or {', '.join(names[1:])})" if names[1:] else ""
         return refuse(names[0], None, f"is missing{where}{also}: it says what the layers keep, and nothing is guessed")
 
-    def _chosen(self, key: Key) -> int | None:
+    def _left_open(self, key: Key, usual: int | None, why: str) -> int | None:
+        """What somebody said, or what the class takes, or the usual figure; shown as an assumption."""
         name = key.names[0]
-        if name not in self.log.choices:
-            return None
-        self.log.answered.add(name)
-        text = self.log.choices[name]
-        value = int(text) if text.isascii() and text.isdigit() and len(text) < 12 else text
-        if text != str(self.defaults.get(name)):
-            self.log.assumptions.append(Assumption(name, text, "the file leaves it out, and somebody said it"))
-            return whole(name, value, key.lowest, key.highest)
-        return None
+        default = None if name in self.table else self.defaults.get(name)
+        if default is not None:
+            usual, why = default, self._left_out(name)
+        if name in self.log.choices:
+            self.log.answered.add(name)
+            text = self.log.choices[name]
+            if usual is None or text != str(usual):
+                return self._said(key, text)
+        if usual is not None:
+            self.log.assume(name, str(usual), why)
+        return usual
 
-    def _class_default(self, key: Key) -> int | None:
-        name = key.names[0]
-        value = self.defaults.get(name)
-        if value is None or name in self.table:
-            return None
-        self.log.assumptions.append(Assumption(name, str(value), self._left_out(name)))
-        return value
+    def _said(self, key: Key, text: str) -> int:
+        value = int(text) if text.isascii() and text.isdigit() and len(text) < 12 else text
+        self.log.assume(key.names[0], text, "the file leaves it out, and somebody said it")
+        return whole(key.names[0], value, key.lowest, key.highest)
 
     def _left_out(self, name: str) -> str:
         return f"the file leaves {self.place(name)} out: what its class in transformers then takes"

@@ -22,10 +22,23 @@ LAYERS = Key("layers", ("num_hidden_layers", "n_layer", "n_layers", "num_layers"
 HEADS = Key("query heads", ("num_attention_heads", "n_head", "n_heads", "num_heads"))
 KV_HEADS = Key(
     "layers.kv_heads",
-    ("num_key_value_heads", "num_kv_heads", "n_head_kv", "kv_n_heads", "multi_query_group_num", "num_attention_groups"),
+    (
+        "num_key_value_heads",
+        "num_kv_heads",
+        "n_kv_heads",  # Meta's and Mistral's params.json
+        "n_kv_head",  # nanochat
+        "n_head_kv",
+        "kv_n_heads",
+        "num_query_groups",  # Megatron
+        "n_query_groups",  # LitGPT
+        "multi_query_group_num",
+        "num_attention_groups",
+    ),
 )
 HIDDEN = Key("hidden size", ("hidden_size", "n_embd", "n_embed", "d_model"))
-HEAD_DIM = Key("layers.key_dim, layers.value_dim", ("head_dim", "kv_channels", "attention_head_dim"))
+HEAD_DIM = Key(
+    "layers.key_dim, layers.value_dim", ("head_dim", "kv_channels", "attention_head_dim", "d_head", "head_size")
+)
 VALUE_DIM = Key("layers.value_dim", ("v_head_dim",))
 WINDOW = Key("layers.window_tokens", ("sliding_window", "sliding_window_size"), lowest=0, highest=1_000_000_000)
 KV_LORA_RANK = Key("layers.kv_lora_rank", ("kv_lora_rank",))
@@ -65,7 +78,20 @@ CHANGES_THE_CACHE = re.compile(
 """Keys that are known to change what a layer keeps in the models that have them."""
 
 
+LIKE_HEADS = re.compile(
+    r".*(kv|key_?value|k_v)_?(n_|num_)?(attention_|attn_)?(heads?|groups?)(_.*)?"
+    r"|(.*_)?(num|n|nb)?_?heads?_(count_)?(kv|key_value)s?|(.*_)?query_?groups?(_.*)?"
+    r"|(.*_)?(gqa|mqa)(_.*)?|(use_)?(multi|grouped|group)_query(_.*)?|(.*_)?heads?_(per|in)_(kv|group|query).*"
+    r"|((self_)?(attention|attn)_|kv_|(qk_?|k|v|key|value|query)_)?(head_?(size|dim|dims|width)|dim_head|d_head)"
+    r"|d_(k|v|kv|qk)|kv_(dim|size|hidden_size|width)|(.*_)?(size|dim|dims|channels|width)_per_(attention_)?head",
+    re.IGNORECASE,
+)
+"""Keys that by their look say how many KV heads there are, or how large a head is, under a name that no model has."""
+
+
 def changes_the_cache(name: str, value: object) -> bool:
     """Whether a key that nobody has read may change the KVCache: it does in some model, and it is not switched off."""
     off = value is None or value is False or value == 0 or value in ([], {}, "")
-    return not off and bool(CHANGES_THE_CACHE.match(name))
+    if off or name in (*KV_HEADS.names, *HEAD_DIM.names):  # unread where no layer has attention of that kind
+        return False
+    return bool(CHANGES_THE_CACHE.match(name) or LIKE_HEADS.fullmatch(name.replace(".", "_").replace("-", "_")))

@@ -77,15 +77,22 @@ def _kv_heads(config: Config, heads: int) -> int:
     inner = config.inside("attn_config")
     if inner and inner.raw("attn_type") == "multiquery_attention":
         return 1
-    found = (inner and inner.maybe(KV_HEADS)) or config.maybe(KV_HEADS)
-    if not found:
-        config.took(HEADS.names[0], KV_HEADS.ours, "no key for KV heads: one for each query head")
-        return heads
+    found = (inner and inner.maybe(KV_HEADS)) or one_each(config, heads)
+    if inner and inner.unread():
+        raise refuse(inner.unread()[0], None, "may change what layers keep, and is not understood in attn_config")
     if found > heads:
         raise refuse(config.place(KV_HEADS.names[0]), found, f"must be at most the {heads} query heads")
+    if config.raw("group_query_attention") is False and found != heads:
+        message = f"contradicts {found} KV heads for {heads} query heads: one of them is wrong"
+        raise refuse(config.place("group_query_attention"), False, message)
     if heads % found:
         raise refuse(config.place(KV_HEADS.names[0]), found, f"must divide the {heads} query heads, which share them")
     return found
+
+
+def one_each(config: Config, heads: int) -> int:
+    """KV heads, one for each query head where the file does not say."""
+    return config.maybe(KV_HEADS, usual=heads, why="no key for KV heads: one for each query head") or heads
 
 
 def window(config: Config, kinds: list[Kind]) -> int | None:

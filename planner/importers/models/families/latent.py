@@ -46,6 +46,7 @@ def latent_layer(config: Config, fp8_bytes: int | None = None) -> Group:
     for key in (HEADS, KV_HEADS, HEAD_DIM, VALUE_DIM):
         for name in key.names:
             config.raw(name)
+    config.raw("qk_head_dim")
     if config.table.get("num_key_value_heads") is not None:
         config.took("num_key_value_heads", "nothing", "MLA keeps one latent vector for all heads")
     return latent(config.whole(KV_LORA_RANK), config.whole(ROPE_DIM), fp8_bytes)

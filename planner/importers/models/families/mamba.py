@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from planner.documents.errors import refuse
 from planner.importers.models.config import Config
-from planner.importers.models.families.attention import Shape, divided, shape
+from planner.importers.models.families.attention import Shape, divided, one_each, shape
 from planner.importers.models.groups import Group, recurrent
-from planner.importers.models.keys import HEAD_DIM, HEADS, HIDDEN, KV_HEADS, LAYERS, Key
+from planner.importers.models.keys import HEAD_DIM, HEADS, HIDDEN, LAYERS, Key
 from planner.importers.models.layout import LETTERS, Kind, lettered, listed
 
 EXPAND = Key("layers.conv_channels", ("mamba_expand", "expand"), highest=1000)
@@ -182,6 +182,6 @@ def _zamba2_attention(config: Config) -> Group:
     """Attention sees the layer's input beside the embeddings: twice the hidden size."""
     heads = config.whole(HEADS)
     size = config.maybe(OWN_DIM) or divided(config, HIDDEN.names[0], 2 * config.whole(HIDDEN), heads)
-    for name in ("kv_channels", "num_query_groups", "attention_hidden_size"):
+    for name in ("kv_channels", "attention_hidden_size"):
         config.raw(name)  # half of it, of the embedding's part alone
-    return Shape(config.maybe(KV_HEADS) or heads, size, size).layer()
+    return Shape(one_each(config, heads), size, size).layer()
