@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +15,10 @@ from planner.importers.models.families import FAMILIES, GQA, Family, family_of
 from planner.importers.models.families.defaults import of_class
 from planner.importers.models.groups import Group
 from planner.importers.models.keys import LAYERS, MTP
-from planner.importers.models.refused import check_servable, unknown
-from planner.importers.models.settle import kv_dtype, settled
+from planner.importers.models.kv_dtype import kv_dtype
+from planner.importers.models.positions import longest_prompt
+from planner.importers.models.refused import ENCODER_DECODERS, ENCODERS, UNSERVED, check_servable, unknown
+from planner.importers.models.settle import settled
 from planner.importers.reading import json_document
 
 LARGEST = 16 * 2**20
@@ -28,6 +31,15 @@ NESTED = (
     "text_model_config",
 )
 NAMES = ("name", "title")
+_TAIL = re.compile(r"(For[A-Z]\w*|LMHeadModel|Model)$")
+
+
+def _letters(name: str) -> str:
+    return name.replace("_", "").replace("-", "").lower()
+
+
+_TYPES = {_letters(name): name for name in (*ENCODERS, *ENCODER_DECODERS, *UNSERVED, *FAMILIES)}
+"""Model types by what the names of their classes begin with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +74,7 @@ def understood(table: Mapping[str, Any], file: str, choices: Choices) -> Found:
     config = Config(text, path, log, {**of_class(model_type), **(family.defaults if path else {})})
     layers = family.build(config)
     _check_unread(config)
-    longest = config.maybe(family.length)
+    longest = longest_prompt(config, family.length, model_type)
     _tell(config, root, file, architecture)
     groups = settled(config, root, layers, longest)
     dtype = kv_dtype(config, root)
@@ -99,6 +111,8 @@ def _types(root: Mapping[str, Any], text: Mapping[str, Any]) -> tuple[str, str]:
     model_type, architecture = (text[:200] for text in stated.values())
     if not model_type and architecture:
         model_type = _type_of_class(architecture)
+    for table in (root, text):
+        _check_class(table)
     check_servable(_type_in(root), architecture, root)
     check_servable(model_type, architecture, text)
     if root is not text and family_of(model_type) is None and text.get("model_type") is None:
@@ -112,9 +126,21 @@ def _type_in(table: Mapping[str, Any]) -> str:
 
 def _type_of_class(architecture: str) -> str:
     """The model type whose class has this name, empty where there is none: LlamaForCausalLM is llama's."""
-    stem = architecture.removesuffix("ForCausalLM").removesuffix("ForConditionalGeneration").lower()
-    plain = {name.replace("_", "").replace("-", "").lower(): name for name in FAMILIES}
-    return plain.get(stem, "")
+    return _TYPES.get(_letters(_TAIL.sub("", architecture)), "")
+
+
+def _check_class(table: Mapping[str, Any]) -> None:
+    """Raises DocumentError where a table names a class that is known to be of another model type.
+
+    Types that are read alike may name each other's class, as kimi_k2 does DeepSeek V3's.
+    """
+    named_type, classes = table.get("model_type"), table.get("architectures")
+    for architecture in classes if isinstance(classes, list) and isinstance(named_type, str) else ():
+        of_its_class = _type_of_class(architecture[:200]) if isinstance(architecture, str) else ""
+        alike = [(family_of(each), of_class(each)) for each in (str(named_type), of_its_class)]
+        if of_its_class and family_of(str(named_type)) and alike[0] != alike[1]:
+            message = f"contradicts model_type {plain(str(named_type), 60)}: it is the class of {of_its_class}"
+            raise refuse("architectures", plain(architecture), message)
 
 
 def _family(model_type: str, architecture: str, text: Mapping[str, Any], log: Log) -> tuple[Family, bool]:

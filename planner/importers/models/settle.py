@@ -1,10 +1,8 @@
-"""What a config leaves open, decided by the user or by a default that is shown: dtypes of states and KV, windows."""
+"""What a config leaves open, decided by the user or by a default that is shown: windows, dtypes of states."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import chain
-from typing import Any
+from collections.abc import Sequence
 
 from planner.documents.errors import refuse
 from planner.entries import check
@@ -120,35 +118,3 @@ def _stated(config: Config) -> str:
 def _own_dtype(config: Config, root: Config) -> str:
     stated = [table.raw(name) for table in (config, root) for name in ("dtype", "torch_dtype")]
     return next((FLOATS[each] for each in stated if isinstance(each, str) and each in FLOATS), "bf16")
-
-
-# --- KV dtype ----------------------------------------------------------------------------------------------------
-
-
-def kv_dtype(config: Config, root: Config) -> str:
-    """bf16, or fp8 where the checkpoint brings scales for it, so that engines left on `auto` take fp8."""
-    place, is_fp8 = next(chain(_schemes(root), _schemes(config)), ("", False))
-    text = "the file does not say fp8: engines left on auto keep KV in the model's dtype"
-    if is_fp8:
-        text = f"{place} says 8-bit floats: engines left on auto keep KV in fp8"
-        config.log.notes.append(f"{text}, half the bytes of bf16")
-    elif place:
-        text = f"{place} says a dtype that is neither bf16 nor fp8 and is not computed here"
-    return config.log.choose("kv_dtype", "fp8" if is_fp8 else "bf16", text, ("bf16", "fp8"))
-
-
-def _schemes(table: Config) -> Iterator[tuple[str, bool]]:
-    """Places where a quantisation has something to say of the KVCache, and whether that is 8-bit floats."""
-    for name in ("quantization_config", "compression_config"):
-        quantisation = table.table.get(name)
-        for key in ("kv_cache_scheme", "kv_cache_quant_algo"):
-            said = quantisation.get(key) if isinstance(quantisation, dict) else None
-            if said:
-                table.took(f"{name}.{key}", "kv_dtype")
-                yield table.place(f"{name}.{key}"), _is_fp8(said)
-
-
-def _is_fp8(said: Any) -> bool:
-    if isinstance(said, dict):
-        return said.get("num_bits") == 8 and said.get("type") == "float"
-    return isinstance(said, str) and said.upper() == "FP8"
