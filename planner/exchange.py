@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from planner import store
+from django.db import transaction
+
+from planner import recorded, store
 from planner.documents.errors import DocumentError, FieldError, refuse
+from planner.importers.tables import quoted
 from planner.models import Entry
 
 SCHEMA_VERSION = 1
@@ -26,9 +31,47 @@ def _exported(kind: str) -> list[Entry]:
     return [entry for entry in every if not entry.archived or store.users(entry)]
 
 
-def read_whole(document: Any, *, by: int | None = None) -> list[store.Put]:
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Entries that were stored, and what the user should know of them."""
+
+    put: list[store.Put]
+    notes: tuple[str, ...] = ()
+
+
+def read_whole(document: Any, *, by: int | None = None) -> Taken:
     """Stores all entries of a document, or none. Raises DocumentError with every mistake."""
-    return store.store_all(list(entries(document)), by=by)
+    return take(entries(document), by=by)
+
+
+def take(documents: Iterable[tuple[str, Any]], *, by: int | None = None) -> Taken:
+    """Stores all entries, or none; traffic whose recorded requests are not here comes without `trace`, and is named.
+
+    Raises DocumentError with every mistake.
+    """
+    found: list[tuple[str, Any]] = []
+    without: list[str] = []
+    documents = list(documents)  # what is no catalogue is refused here
+    with transaction.atomic():
+        for kind, document in documents:
+            if kind == "traffic" and _lacks_its_trace(document):
+                without.append(str(document.get("name")))
+                document = {field: value for field, value in document.items() if field != "trace"}
+            found.append((kind, document))
+        put = store.store_all(found, by=by)
+    return Taken(put, (_WITHOUT.format(quoted(without)),) if without else ())
+
+
+_WITHOUT = (
+    "the recorded requests of {} are not stored here: the figures computed from them are kept, `trace` is left out; "
+    "import the request log itself to have the requests too"
+)
+
+
+def _lacks_its_trace(document: Any) -> bool:
+    """Whether traffic names requests that are not stored here; what is no digest is refused later, as any mistake."""
+    trace = document.get("trace") if isinstance(document, Mapping) else None
+    return isinstance(trace, str) and bool(re.fullmatch("[0-9a-f]{64}", trace)) and not recorded.is_here(trace)
 
 
 def entries(document: Any) -> Iterator[tuple[str, Any]]:

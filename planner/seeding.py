@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from django.db import IntegrityError, transaction
 
 from planner import catalog, facts, recorded, scenario, store
-from planner.catalog.traces import HERE
 from planner.documents.errors import refuse
 from planner.documents.order import ordered
 from planner.entries import KINDS, check
-from planner.importers.traces.collect import Collected, Order, collect
+from planner.importers.traces.collect import Collected
 from planner.models import Deleted, Entry, Revision
 from planner.scenario.schema import Document
 
@@ -140,17 +137,8 @@ def _traffic(away: set[Place]) -> Iterator[Shipped]:
     """Entries of the shipped traces, except those that stay away, their requests stored."""
     for name, (file, title) in TRACES.items():
         if ("traffic", name) not in away:
-            collected, chunks = _recorded(file)
-            recorded.keep(collected.digest, sum(collected.rows), collected.imported.facts, chunks)
+            collected = recorded.keep_shipped(file)
             yield _checked("traffic", _document(name, file, title, collected))
-
-
-@cache
-def _recorded(file: str) -> tuple[Collected, tuple[tuple[int, bytes], ...]]:
-    """A shipped trace, read once in the life of a process."""
-    with tempfile.TemporaryDirectory() as directory:
-        collected = collect(Order(HERE / file, {}, Path(directory)), _quietly)
-        return collected, tuple(collected.chunks())
 
 
 def _document(name: str, file: str, title: str, collected: Collected) -> dict[str, Any]:
@@ -158,6 +146,3 @@ def _document(name: str, file: str, title: str, collected: Collected) -> dict[st
     found = collected.imported.document
     about = {"name": name, "title": title, "trace": collected.digest}
     return {**found, **about, "provenance": dict.fromkeys(found["provenance"], origin)}
-
-
-def _quietly(done: int, total: int, message: str) -> None: ...

@@ -103,7 +103,8 @@ def preview(upload: Upload, choices: Choices) -> Preview:
     first = imported[0]
     shown = Preview(mapping=first.mapping, assumptions=first.assumptions, notes=first.notes, facts=first.facts)
     try:
-        return replace(shown, found=tuple(_tried(imported)))
+        tried = _tried(imported)
+        return replace(shown, found=tuple(tried.put), notes=(*shown.notes, *tried.notes))
     except DocumentError as problem:
         return replace(shown, errors=problem.errors)
 
@@ -117,12 +118,12 @@ def _glimpse(upload: Upload, choices: Choices) -> Preview:
     return Preview(mapping=reader.mapping, assumptions=reader.assumptions, notes=(note, *reader.notes), is_whole=False)
 
 
-def _tried(imported: list[Imported]) -> list[store.Put]:
+def _tried(imported: list[Imported]) -> exchange.Taken:
     """Stores them and takes it back: the only way to know that entries which name one another can be stored."""
     with transaction.atomic():
-        put = store.store_all([(each.kind, each.document) for each in imported])
+        taken = exchange.take((each.kind, each.document) for each in imported)
         transaction.set_rollback(True)
-    return put
+    return taken
 
 
 def read(upload: Upload, choices: Choices) -> list[Imported]:
@@ -283,6 +284,6 @@ def keep(upload: Upload, choices: Choices, *, by: int | None = None) -> list[sto
         claimed, _ = Upload.objects.filter(pk=upload.pk).delete()
         if not claimed:
             raise store.Conflict(f"{upload.name} was stored by somebody else meanwhile")
-        stored = store.store_all(found, by=by)
+        taken = exchange.take(found, by=by)
     forget(upload)
-    return stored
+    return taken.put

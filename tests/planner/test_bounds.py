@@ -167,7 +167,7 @@ def test_of_the_mistakes_of_many_entries_a_hundred_are_told_and_the_others_count
 
 
 def test_an_entry_without_a_name_is_looked_up_nowhere(db, django_assert_num_queries):
-    with django_assert_num_queries(3), pytest.raises(DocumentError):  # the savepoint, and back to it
+    with django_assert_num_queries(6), pytest.raises(DocumentError):  # two savepoints, and back to them
         exchange.read_whole(whole(hardware=[{}] * 50))
 
 

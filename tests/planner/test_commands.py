@@ -267,3 +267,14 @@ def test_the_rest_of_a_question_comes_from_a_file(tmp_path):
 )
 def test_a_question_that_cannot_be_is_refused_in_one_line(arguments, expected):
     assert expected in refusal("optimize", BASE, "--problem", "equal_cost", *arguments)
+
+
+@pytest.mark.django_db
+def test_the_command_that_imports_a_catalogue_counts_and_tells_what_it_left_out(tmp_path):
+    path = tmp_path / "one.yaml"
+    path.write_text("schema_version: 1\nhardware: [{name: x1, tdp_w: 700.0}]\n")
+    assert said("catalogue", "import", str(path)) == "1 entry stored or found equal\n"
+    lengths = "{distribution: empirical, samples: [10]}"
+    traffic = f"{{name: mine, input_tokens: {lengths}, output_tokens: 5, trace: {'ab' * 32}}}"
+    path.write_text(f"schema_version: 1\ntraffic: [{traffic}]\n")
+    assert "the recorded requests of 'mine' are not stored here" in said("catalogue", "import", str(path))

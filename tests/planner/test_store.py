@@ -9,7 +9,7 @@ from hypothesis.extra.django import TestCase
 from planner import exchange, seeding, store
 from planner.catalog import documents, files
 from planner.documents.errors import DocumentError
-from planner.models import Deleted, Entry, Revision
+from planner.models import Deleted, Entry, Revision, Trace
 
 pytestmark = pytest.mark.django_db
 CHIP = {"name": "x1", "title": "Chip X1", "memory_bytes": 8e10, "dense_flops": {"bf16": 1e15}}
@@ -142,6 +142,27 @@ def test_the_whole_catalogue_comes_back_identical():
     assert files.parse(files.as_json(exchange.whole())) == files.parse(text)
 
 
+def test_an_export_comes_back_where_no_trace_has_been_stored():
+    seeding.seed()
+    known = Entry.objects.get(name="synthetic-completions").document
+    Trace.objects.create(digest="ab" * 32, rows=1, statistics={})
+    store.create("traffic", {**known, "name": "mine", "trace": "ab" * 32})
+    before = exchange.whole()
+    Entry.objects.all().delete()
+    Trace.objects.all().delete()
+    taken = exchange.read_whole(before)
+    (note,) = taken.notes
+    assert note.startswith("the recorded requests of 'mine' are not stored here")
+    for entry in before["traffic"]:
+        if entry["name"] == "mine":
+            del entry["trace"]
+    assert exchange.whole() == before
+    assert set(Trace.objects.values_list("digest", flat=True)) == {
+        entry["trace"] for entry in before["traffic"] if entry.get("trace")
+    }
+    assert {put.status for put in exchange.read_whole(before).put} == {"equal"}
+
+
 def test_what_is_archived_but_named_is_exported_with_what_names_it():
     chip = store.create("hardware", CHIP)
     store.create("prices", OFFER)
@@ -149,7 +170,7 @@ def test_what_is_archived_but_named_is_exported_with_what_names_it():
     store.archive(store.create("hardware", {"name": "x2"}), revision=1)
     text = files.as_yaml(exchange.whole())
     Entry.objects.all().delete()
-    assert [put.entry.name for put in exchange.read_whole(files.parse(text))] == ["x1", "x1-acme"]
+    assert [put.entry.name for put in exchange.read_whole(files.parse(text)).put] == ["x1", "x1-acme"]
 
 
 def test_reading_the_catalogue_again_changes_nothing():

@@ -98,6 +98,20 @@ def test_entries_of_one_file_may_name_each_other():
     assert Entry.objects.count() == 2
 
 
+def test_traffic_whose_requests_are_not_here_comes_without_them_and_says_so():
+    seeding.seed()
+    known = store.written(Entry.objects.get(name="synthetic-completions"))
+    traffic = {**known, "name": "mine", "trace": "ab" * 32}
+    for document in (traffic, {"schema_version": 1, "traffic": [traffic]}):
+        seen = uploads.preview(take("catalogue", files.as_yaml(document)), {})
+        assert [put.status for put in seen.found] == ["new"]
+        assert "the recorded requests of 'mine' are not stored here" in seen.notes[0]
+    uploads.keep(take("catalogue", files.as_yaml(traffic)), {})
+    assert store.written(store.named("traffic", "mine")) == {
+        field: value for field, value in traffic.items() if field != "trace"
+    }
+
+
 @pytest.mark.parametrize(("make", "name"), [(conversations, "conversations.jsonl"), (completions, "completions.csv")])
 def test_a_trace_is_stored_once_with_its_requests_and_its_statistics(make, name):
     text = make()

@@ -40,12 +40,19 @@ class Command(BaseCommand):
                 document = exchange.whole(tuple(options["kind"] or store.ALL_KINDS))
                 self.stdout.write(files.as_json(document) if options["json"] else files.as_yaml(document).rstrip("\n"))
             case "import":
-                self.stdout.write(f"{len(self._read(options['file']))} entries stored or found equal")
+                taken = self._read(options["file"])
+                self.stdout.write(f"{_entries(len(taken.put))} stored or found equal")
+                for note in taken.notes:
+                    self.stdout.write(note)
             case _:
-                self.stdout.write(f"{seeding.seed(deleted=options['deleted'])} entries stored or brought up to date")
+                self.stdout.write(f"{_entries(seeding.seed(deleted=options['deleted']))} stored or brought up to date")
 
-    def _read(self, path: Path) -> list[Any]:
+    def _read(self, path: Path) -> exchange.Taken:
         try:
             return exchange.read_whole(files.read(path))
         except (DocumentError, files.Unreadable) as problem:
             raise CommandError(str(problem), returncode=BAD_INPUT) from problem
+
+
+def _entries(count: int) -> str:
+    return "1 entry" if count == 1 else f"{count} entries"
