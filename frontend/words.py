@@ -22,6 +22,16 @@ PROVENANCE = {
 UNLOADED = "no queueing, no time on the link"
 """What the unloaded TTFT leaves out."""
 
+LOADED = (
+    "queue + prefill + the part of the transfer that prefill does not overlap, with link contention + wait for a "
+    "decode slot + first decode step"
+)
+"""What TTFT under load is made of."""
+LOADED_ERROR = (
+    "against event-by-event simulation of the case study within 2 % up to 80 % load and within 5 % up to 93 %"
+)
+"""How far the approximation is off, as measured."""
+
 STATES = {
     "queued": "waits for a worker",
     "running": "is being computed",

@@ -35,10 +35,8 @@ class Again:
 
 
 def again(job: Job) -> Again | None:
-    """None where no form can ask it: its scenario is no longer there by name, or it was asked with a promise."""
+    """None where no form can ask it: its scenario is no longer there by name."""
     problem, question = PROBLEMS[job.kind], job.input["question"]
-    if question.get("promise"):
-        return None
     try:
         start = given_of(question["scenario"]["name"], (question.get("baseline") or {}).get("name", ""))
     except DocumentError:

@@ -9,7 +9,7 @@ from typing import Any
 from frontend import figures, words
 from planner import evaluation, scenario
 from planner.documents.errors import DocumentError
-from planner.procurement.schema import Reserve
+from planner.procurement.schema import Promise, Reserve
 
 type Document = dict[str, Any]
 
@@ -22,6 +22,10 @@ PARTS = {
     "link_volume": ("Link, by volume", "link", "egress · USD/GB"),
 }
 """Parts of a cost: name, stage and formula."""
+
+PERCENTILES = {"mean": "mean", "p50": "P50", "p90": "P90", "p99": "P99"}
+WAITS = {"prfaas": "PrfaaS", "link": "the link", "pd_p": "PD prefill", "pd_d": "a decode slot"}
+"""What requests wait for, by stage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,9 @@ class Answer:
     totals: tuple[str, ...]
     bound: str
     has_reserve: bool
+    promise: str
+    is_loaded: bool
+    """Whether TTFT under load is known of any."""
     chart: Document
 
 
@@ -72,11 +79,13 @@ def answer(result: Document, question: Document) -> Answer:
     return Answer(
         headline=headline(result),
         columns=tuple(columns),
-        rows=_rows(deployments),
+        rows=(*_rows(deployments), *_loaded_rows(deployments, _promised(question))),
         shares=tuple(_share(part, deployments) for part in PARTS),
         totals=tuple(figures.usd(each["cost"]["usd_per_h"]) for each in deployments),
         bound=_bound(result),
         has_reserve=Reserve.model_validate(question.get("reserve") or {}) != Reserve(),
+        promise=_promise(question),
+        is_loaded=any(_loaded(each) for each in deployments),
         chart={
             "parts": {part: title for part, (title, _, _) in PARTS.items()},
             "deployments": [{"title": title, **each["cost"]} for title, each in columns.items()],
@@ -177,6 +186,44 @@ def _rows(deployments: tuple[Document, ...]) -> tuple[Row, ...]:
         row("Cost of output tokens", "USD/million", per_million,
             lambda each: figures.price(each["cost"]["usd_per_million_output_tokens"])),
     )  # fmt: skip
+
+
+def _loaded(purchase: Document) -> Document:
+    """TTFT under load; empty where it was not asked for."""
+    return purchase.get("ttft_loaded_s") or {}
+
+
+def _loaded_rows(deployments: tuple[Document, ...], promise: Promise | None) -> tuple[Row, ...]:
+    """TTFT under load and what of it is waiting; none where it is not known of any deployment."""
+    if not any(_loaded(each) for each in deployments):
+        return ()
+    formula = f"approximation: {words.LOADED}; {words.LOADED_ERROR}"
+    unit = "s, approximation"
+    promised = f"p{promise.percentile}" if promise else ""
+    found = [
+        Row(
+            f"TTFT, {title}, under load", unit, formula,
+            tuple(figures.seconds(_loaded(each).get(part)) for each in deployments), emphasis=part == promised,
+        )
+        for part, title in PERCENTILES.items()
+    ]  # fmt: skip
+    waits = [
+        Row(
+            f"Mean wait for {what}", unit, f"approximation, part of TTFT under load; {words.LOADED_ERROR}",
+            tuple(figures.seconds(_loaded(each).get("waits_s", {}).get(stage)) for each in deployments), stage=stage,
+        )
+        for stage, what in WAITS.items()
+    ]  # fmt: skip
+    return (*found, *waits)
+
+
+def _promised(question: Document) -> Promise | None:
+    return Promise.model_validate(question["promise"]) if question.get("promise") else None
+
+
+def _promise(question: Document) -> str:
+    promise = _promised(question)
+    return f"Promised: P{promise.percentile} of TTFT under load of at most {promise.ttft_s:g} s." if promise else ""
 
 
 def _share(part: str, deployments: tuple[Document, ...]) -> Share:

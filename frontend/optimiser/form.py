@@ -61,6 +61,7 @@ class QuestionForm(forms.Form):
         for part in self.parts:
             self.fields |= part.fields()
         self.fields["form"] = one_of(words.FORMS, "exact")
+        self.fields["form"].label = "Form of the throughput model"
         self.initial = _kept(self.fields, typed, given.scenario.name) if typed else {}
         for part in self.parts:
             for row in part.rows(self):
@@ -108,7 +109,8 @@ class QuestionForm(forms.Form):
         return job
 
     def _tell(self, error: FieldError) -> None:
-        places = {path: field for part in self.parts for path, field in part.places(self.cleaned_data).items()}
+        places = {"form": "form"}
+        places |= {path: field for part in self.parts for path, field in part.places(self.cleaned_data).items()}
         field = place(error.field or "", places)
         self._refuse(field, error.message if field else str(error))
 

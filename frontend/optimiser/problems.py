@@ -8,6 +8,7 @@ from frontend.optimiser.fields import Part
 from frontend.optimiser.parts.links import Links
 from frontend.optimiser.parts.options import PdOptions, PrfaasOptions
 from frontend.optimiser.parts.prices import Prices
+from frontend.optimiser.parts.promise import Promise
 from frontend.optimiser.parts.reserve import Reserve
 from frontend.optimiser.parts.target import Budget, Rate
 from frontend.optimiser.parts.vary import Vary
@@ -37,8 +38,9 @@ PROBLEMS = {
         Problem(
             "least_cost",
             "The least cost for a rate",
-            "What is the cheapest that carries a peak rate, with the reserve that you want; or why nothing does.",
-            (Rate, *PURCHASE),
+            "What is the cheapest that carries a peak rate, with the reserve and the TTFT that you want; or why "
+            "nothing does.",
+            (Rate, Promise, *PURCHASE),
         ),
         Problem(
             "break_even",

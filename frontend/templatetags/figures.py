@@ -59,6 +59,18 @@ def left_out() -> str:
 
 
 @register.simple_tag
+def loaded() -> str:
+    """What TTFT under load is made of."""
+    return words.LOADED
+
+
+@register.simple_tag
+def loaded_error() -> str:
+    """How far its approximation is off."""
+    return words.LOADED_ERROR
+
+
+@register.simple_tag
 def key(stage: str) -> SafeString:
     """A stage's colour and line style, as in the charts."""
     if not stage:

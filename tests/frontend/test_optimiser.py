@@ -124,7 +124,9 @@ def test_scenario_and_case_study_lead_to_the_optimiser(planner, address):
         ("equal_cost", "utilisation", "%", "room for bursts"),
         ("equal_cost", "spare", "instances", "1 is N−1"),
         ("equal_cost", "headroom", "%", "Share of the link that stays free"),
+        ("equal_cost", f"prfaas_egress_{H200}", "Gbps", "through its network cards"),
         ("least_cost", "rate", "req/s", "The scenario as it is carries 3.122 req/s at most"),
+        ("least_cost", "promise", "s", "TTFT is queue + prefill + the part of the transfer that prefill does not"),
         ("break_even", "highest_bandwidth_bps", "Gbps", ""),
         ("break_even", "lowest_link_usd_per_gb", "USD/GB", ""),
         ("break_even", "lowest_kv_factor", "×", ""),
@@ -250,6 +252,10 @@ def test_another_scenario_sets_the_budget(planner):
         ("equal_cost", {"budget": "typed", "budget_usd": "0"}, "budget_usd", "must be at least"),
         ("equal_cost", {"budget": "other"}, "baseline", "Choose the scenario"),
         ("least_cost", {"rate": ""}, "rate", "Type the rate"),
+        ("least_cost", {"promise": "0"}, "promise", "must be at least"),
+        ("least_cost", {"promise": "soon"}, "promise", "Enter a number."),
+        ("least_cost", {"promise": "4", "form": "paper"}, "form", "must be exact here"),
+        ("equal_cost", {f"prfaas_egress_{H200}": "0"}, f"prfaas_egress_{H200}", "must be at least"),
         ("break_even", {"lowest_price_ratio": ""}, "lowest_price_ratio", "Type both ends"),
         ("break_even", {"highest_price_ratio": "1"}, "highest_price_ratio", "must be greater than 1"),
     ],
@@ -376,6 +382,64 @@ def test_the_least_cost_says_what_it_saves(planner):
     assert "Asked for 10.000 req/s, which the costs are of." in text(page)
 
 
+def test_a_promise_on_ttft_is_kept_and_told_with_what_ttft_is_made_of(planner):
+    job = computed(planner, "least_cost", promise="4", percentile="90")
+    assert job.input["question"]["promise"] == {"ttft_s": 4.0, "percentile": 90}
+    page = page_of(planner, job)
+    assert "Promised: P90 of TTFT under load of at most 4 s." in text(page)
+    best, given = row(page, "TTFT, P90, under load")
+    assert (float(best) <= 4, given) == (True, "–")
+    # Ten per cent of the prompts take an H20 instance longer than that, with nobody before them.
+    assert headline(page).endswith("; without PrfaaS nothing does.")
+    percentiles = [float(row(page, f"TTFT, {name}, under load")[0]) for name in ("P50", "P90", "P99")]
+    assert percentiles == sorted(percentiles)
+    loaded = job.result["best"]["ttft_loaded_s"]
+    for stage, what in (("prfaas", "PrfaaS"), ("link", "the link"), ("pd_p", "PD prefill"), ("pd_d", "a decode slot")):
+        wait = loaded["waits_s"].get(stage)
+        assert row(page, f"Mean wait for {what}")[0] == ("–" if wait is None else f"{wait:.2f}")
+    assert "within 2 % up to 80 % load and within 5 % up to 93 %" in text(page.split("data-loaded>")[1])
+    shown = page.split('data-row="TTFT, mean, under load"')[1].split("</tr>")[0]
+    assert '<span class="unit">s, approximation</span>' in shown
+    assert "queue + prefill + the part of the transfer" in shown.split('title="')[1]
+
+
+def test_ttft_under_load_is_shown_without_a_promise_too_and_not_where_it_was_not_asked_for(planner):
+    page = page_of(planner, computed(planner, "least_cost"))
+    assert "data-promise" not in page
+    assert float(row(page, "TTFT, P99, under load")[0]) > 0
+    assert "under load" not in page_of(planner, computed(planner))
+
+
+def test_a_promise_that_nothing_keeps_says_so(planner):
+    page = page_of(planner, computed(planner, "least_cost", promise="0.01"))
+    assert headline(page).startswith("Not feasible")
+    assert "Save as scenario" not in page
+
+
+def test_what_an_instance_can_send_is_typed_in_gbps_and_kept_with_its_source(planner):
+    question = asked(planner, **{f"prfaas_egress_{H200}": "12.5"}).input["question"]
+    assert question["prfaas"] == [{"profile": H200, "most": 64, "egress_bps": 1.25e10}]
+    assert question["provenance"]["prfaas.0.egress_bps"] == {"kind": "user", "source": "set by hand"}
+
+
+def test_what_the_scenarios_own_instances_can_send_stands_there_and_can_be_taken_away(planner):
+    capped = {**Entry.objects.get(kind="scenarios", name=CASE).document, "name": "capped"}
+    capped["clusters"] = [
+        each | ({"egress_bps": 2e10} if each["role"] == "prfaas" else {}) for each in capped["clusters"]
+    ]
+    store.create("scenarios", capped)
+    of = {"scenario": "capped", "of": "capped"}
+    page = planner.get("/optimiser/equal_cost/?scenario=capped").content.decode()
+    assert 'value="20"' in drawn(page, f"prfaas_egress_{H200}")
+    job = asked(planner, **of, **{f"prfaas_egress_{H200}": "20"})
+    assert job.input["question"]["prfaas"][0]["egress_bps"] == 2e10
+    assert "prfaas.0.egress_bps" not in job.input["question"]["provenance"]
+    without = asked(planner, **of, **{f"prfaas_egress_{H200}": ""})
+    assert "egress_bps" not in without.input["question"]["prfaas"][0]
+    page = planner.get(again(page_of(planner, finished(without)))).content.decode()
+    assert 'value="20"' not in drawn(page, f"prfaas_egress_{H200}")
+
+
 def test_what_cannot_be_is_said_as_such(planner):
     job = computed(planner, "least_cost", rate="30")
     page = page_of(planner, job)
@@ -456,13 +520,6 @@ def test_a_kind_without_a_page_of_its_own_gives_its_result_away(planner):
     assert "Ask again" not in page
 
 
-def test_what_no_form_can_ask_is_not_asked_again(planner):
-    job = computed(planner, "least_cost")
-    job.input["question"]["promise"] = {"ttft_s": 5.0}
-    job.save()
-    assert "Ask again" not in page_of(planner, job)
-
-
 # --- asking again ------------------------------------------------------------------------------------------------
 
 
@@ -479,6 +536,8 @@ def again(page):
         ("equal_cost", {"usd_h200": "", "offer_h200": "h200-nebius-2026-10-24", "spare": "2", "utilisation": "80"}),
         ("equal_cost", {"prfaas": [], "link": []}),
         ("least_cost", {"pd": [H20, H200], f"pd_batch_{H200}": "40", f"pd_step_{H200}": "12.5"}),
+        ("least_cost", {"promise": "4.5", "percentile": "99"}),
+        ("least_cost", {f"prfaas_egress_{H200}": "12.5"}),
         ("break_even", {"parameter": "bandwidth_bps", "lowest_bandwidth_bps": "2", "highest_bandwidth_bps": "20"}),
     ],
 )

@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 
-from frontend.catalogue.units import MS, Unit
+from frontend.catalogue.units import GBPS, MS, Unit
 from frontend.optimiser.fields import (
     BY_HAND,
     Cleaned,
@@ -93,9 +93,54 @@ class PrfaasOptions(Options):
     help = "Of the chosen kinds one is bought, or none. With nothing chosen, everything is prefilled locally."
     choice = "prfaas"
 
+    def fields(self) -> dict[str, forms.Field]:
+        found = super().fields()
+        for option in self.given.options:
+            sends = NumberField(
+                GBPS,
+                label="Sends",
+                min_value=0,
+                help_text="Of KVCache, one instance through its network cards. Empty: as much as the link takes.",
+            )
+            sends.initial = sends.typed(self._own_egress(option))
+            found[_egress(option)] = sends
+        return found
+
+    def read(self, cleaned: Cleaned) -> Question:
+        origins = {
+            f"prfaas.{at}.egress_bps": BY_HAND
+            for at, option in enumerate(self._chosen(cleaned))
+            if cleaned[_egress(option)] not in (None, self._own_egress(option))
+        }
+        return super().read(cleaned) | {"provenance": origins}
+
+    def typed(self, question: Question) -> dict[str, Any]:
+        asked = question.get("prfaas") or []
+        typed = {f"prfaas_egress_{chips['profile']}": _in_gbps(chips.get("egress_bps")) for chips in asked}
+        return super().typed(question) | typed
+
+    def places(self, cleaned: Cleaned) -> dict[str, str]:
+        chosen = enumerate(self._chosen(cleaned))
+        return super().places(cleaned) | {f"prfaas.{at}.egress_bps": _egress(option) for at, option in chosen}
+
+    def _cells(self, form: forms.Form, option: Option) -> tuple[Any, ...]:
+        return (*super()._cells(form, option), form[_egress(option)])
+
     def _chips(self, option: Option, cleaned: Cleaned) -> Question:
-        sends = self.given.egress_bps if option.name == self.given.prfaas else None
-        return super()._chips(option, cleaned) | ({"egress_bps": sends} if sends else {})
+        sends = cleaned[_egress(option)]
+        return super()._chips(option, cleaned) | ({} if sends is None else {"egress_bps": sends})
+
+    def _own_egress(self, option: Option) -> float | None:
+        """What the scenario says of its own instances."""
+        return self.given.egress_bps if option.name == self.given.prfaas else None
+
+
+def _egress(option: Option) -> str:
+    return f"prfaas_egress_{option.name}"
+
+
+def _in_gbps(bps: float | None) -> str:
+    return NumberField(GBPS).typed(bps)
 
 
 class PdOptions(Options):
