@@ -41,7 +41,7 @@ def result_document(
     """
     at = evaluate_throughput(deployed, form)
     used = used_stages(deployed, at)
-    usable = deployed.link.usable_bps if deployed.link else math.inf
+    usable = deployed.usable_bps if deployed.link else math.inf
     rests_on = evidence(scenario, {stage.value for stage in used}, found)
     return {
         "scenario": scenario.name,

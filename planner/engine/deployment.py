@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 from planner.engine.curves import Curve
@@ -14,10 +15,13 @@ class PrfaasCluster:
 
     instances: float
     t_prefill: Curve
+    egress_bps: float = math.inf
+    """What one instance can send, in bit/s: its network cards, as evenly as they are used."""
 
     def __post_init__(self) -> None:
-        """Raises ValueError on a negative count."""
+        """Raises ValueError on a negative count or bandwidth."""
         require_not_negative("N_prfaas", self.instances)
+        require_not_negative("what a PrfaaS instance sends in bit/s", self.egress_bps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +95,15 @@ class Deployment:
             raise ValueError("a PrfaaS cluster and a link come together")
         if self.prfaas is None and self.threshold_tokens < self.lengths.longest:
             raise ValueError("without a PrfaaS cluster every request stays local: the threshold must be infinite")
+
+    @property
+    def usable_bps(self) -> float:
+        """What gets across, in bit/s: what the link carries, or else what all PrfaaS instances send; 0 without them."""
+        if self.prfaas is None or self.link is None:
+            return 0.0
+        if math.isinf(self.prfaas.egress_bps):
+            return self.link.usable_bps
+        return min(self.link.usable_bps, self.prfaas.instances * self.prfaas.egress_bps)
 
     def split(self, prefill_instances: float, decode_instances: float) -> Deployment:
         """The same with another N_p/N_d."""

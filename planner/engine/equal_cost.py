@@ -86,11 +86,14 @@ def dearest(space: Space, grid: Loads, budget_usd_per_h: float, whole: bool) -> 
 def _rising(space: Space, grid: Loads, budget_usd_per_h: float) -> Iterator[tuple[Bought, Throughput]]:
     """Purchases that carry more and more: from the grid's own to one that no other threshold and count surpasses."""
     found = dearest(space, grid, budget_usd_per_h, whole=True)
-    priced = found[1] if found else None
+    priced, reached = (found[1] if found else None), 0.0
     while priced and priced.usd_per_h <= budget_usd_per_h * (1 + ROUNDING):
         bought, limit = at_its_limit(space, priced.bought, budget_usd_per_h)
+        if limit.lambda_max_rps <= reached:
+            return  # what rounding left of the budget pays for no traffic
         yield bought, limit
-        rate_rps = limit.lambda_max_rps * (1 + CLOSE)
+        reached = limit.lambda_max_rps
+        rate_rps = reached * (1 + CLOSE)
         priced = cheapest(space, loads(space, critical(space, grid, rate_rps)), rate_rps)
 
 
@@ -133,7 +136,8 @@ def deployment(space: Space, bought: Bought, budget_usd_per_h: float = float("in
     prfaas = link = None
     if bought.prfaas is not None and bought.link is not None:
         option = space.links[bought.link]
-        prfaas = PrfaasCluster(capacity(bought.prfaas_instances), space.prfaas[bought.prfaas].t_prefill)
+        kind = space.prfaas[bought.prfaas]
+        prfaas = PrfaasCluster(capacity(bought.prfaas_instances), kind.t_prefill, kind.egress_bps)
         left = budget_usd_per_h - cost(space, bought, 0.0).usd_per_h
         link = Link(min(space.link_bps(option), option.rate.bits_per_s(left)))
     return Deployment(space.lengths, space.s_kv, prfaas, link, cluster, pd.decode, bought.threshold_tokens)

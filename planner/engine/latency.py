@@ -105,14 +105,14 @@ def _remote(deployment: Deployment, around: Circumstances, tokens: Array, weight
     prefill_s = prfaas.t_prefill(tokens)
     seconds = prefill_s + deployment.decode.step_s + around.rtt_s / 2
     share, service = float(weights.sum()), Sampled(prefill_s, weights)
-    if link.usable_bps == np.inf:
+    if min(link.usable_bps, prfaas.egress_bps) == np.inf:
         return Route(Stage.PRFAAS, share, seconds, weights, service)
     sizes = deployment.s_kv(tokens)
     state = np.minimum(state_bytes(deployment.s_kv), sizes)
-    usable_bps = max(link.usable_bps, SLOWEST_BPS)
-    transfer_s = BITS_PER_BYTE * sizes / usable_bps
-    state_s = BITS_PER_BYTE * state / usable_bps
-    tail_s = np.maximum(transfer_s - state_s - prefill_s, 0.0) + state_s
+    transfer_s = BITS_PER_BYTE * sizes / max(link.usable_bps, SLOWEST_BPS)
+    own_bps = max(min(link.usable_bps, prfaas.egress_bps), SLOWEST_BPS)
+    state_s = BITS_PER_BYTE * state / own_bps
+    tail_s = np.maximum(BITS_PER_BYTE * (sizes - state) / own_bps - prefill_s, 0.0) + state_s
     return Route(Stage.PRFAAS, share, seconds + tail_s, weights, service, Sampled(transfer_s, weights))
 
 

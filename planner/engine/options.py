@@ -26,6 +26,8 @@ class PrfaasOption:
     t_prefill: Curve
     usd_per_h: float
     most: int
+    egress_bps: float = np.inf
+    """What an instance can send, in bit/s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,4 +133,8 @@ def loads(space: Space, thresholds: Array | None = None, count: int = GRID) -> L
     local = [option.t_prefill for option in space.pd]
     remote = [option.t_prefill for option in space.prfaas]
     below, above = partial_loads(space.lengths, [space.s_kv, *local, *remote], thresholds, space.form)
-    return Loads(thresholds, above[1 + len(local) :], below[1 : 1 + len(local)], BITS_PER_BYTE * above[0])
+    link_bits = BITS_PER_BYTE * above[0]
+    # an instance that cannot send what it prefills is busy for as long as it sends
+    shape = (len(space.prfaas), thresholds.size)
+    sending = np.array([link_bits / option.egress_bps for option in space.prfaas]).reshape(shape)
+    return Loads(thresholds, np.maximum(above[1 + len(local) :], sending), below[1 : 1 + len(local)], link_bits)

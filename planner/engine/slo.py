@@ -251,7 +251,7 @@ def _deployment(space: Space, bought: Bought) -> Deployment:
     pd = space.pd[bought.pd]
     prfaas = link = None
     if bought.prfaas is not None and bought.link is not None:
-        prfaas = PrfaasCluster(0.0, space.prfaas[bought.prfaas].t_prefill)
+        prfaas = PrfaasCluster(0.0, space.prfaas[bought.prfaas].t_prefill, space.prfaas[bought.prfaas].egress_bps)
         link = Link(space.link_bps(space.links[bought.link]))
     cluster = PdCluster(0.0, 0.0, pd.t_prefill)
     return Deployment(space.lengths, space.s_kv, prfaas, link, cluster, pd.decode, bought.threshold_tokens)

@@ -171,7 +171,7 @@ def stage_rates(deployment: Deployment, demand: Work) -> dict[Stage, Array]:
     rates: dict[Stage, Array] = {}
     if deployment.prfaas and deployment.link:
         rates[Stage.PRFAAS] = rate(deployment.prfaas.instances, demand.prfaas_s)
-        rates[Stage.LINK] = rate(deployment.link.usable_bps, demand.link_bits)
+        rates[Stage.LINK] = rate(deployment.usable_bps, demand.link_bits)
     rates[Stage.PD_P] = rate(deployment.pd.prefill_instances, demand.pd_p_s)
     rates[Stage.PD_D] = np.full_like(demand.pd_p_s, deployment.pd.decode_instances * deployment.decode.instance_rps)
     return rates

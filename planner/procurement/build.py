@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from planner.documents.errors import refuse
 from planner.engine.cost import HOURS_PER_MONTH, LinkRate
 from planner.engine.deployment import Decode
@@ -11,7 +13,7 @@ from planner.engine.options import LinkOption, PdOption, PrfaasOption, Reserve, 
 from planner.engine.throughput import Form
 from planner.entries.link import LinkPrice
 from planner.procurement.document import Asked
-from planner.procurement.schema import Chips, LinkChoice, PdChips, Question
+from planner.procurement.schema import LinkChoice, PdChips, PrfaasChips, Question
 from planner.scenario import Scenario
 from planner.scenario.build import cluster_of_role, pd_cluster, threshold
 from planner.scenario.rules import profile as profile_of
@@ -28,7 +30,9 @@ def space(asked: Asked) -> Space:
         lengths=document.traffic.incremental_lengths(),
         s_kv=document.model.s_kv.curve(),
         prfaas=tuple(
-            PrfaasOption(chips.profile, found.curve(), usd_per_h(asked, found), chips.most)
+            PrfaasOption(
+                chips.profile, found.curve(), usd_per_h(asked, found), chips.most, chips.egress_bps or math.inf
+            )
             for chips in remote
             for found in [named(asked.scenario, chips.profile)]
         ),
@@ -45,13 +49,14 @@ def space(asked: Asked) -> Space:
     )
 
 
-def choices(asked: Asked) -> tuple[list[Chips], list[PdChips], list[LinkChoice]]:
+def choices(asked: Asked) -> tuple[list[PrfaasChips], list[PdChips], list[LinkChoice]]:
     """The options as they were given, or those that the scenario itself has."""
     document, question = asked.scenario.parsed, asked.question
     prfaas = cluster_of_role(document, "prfaas")
     remote = question.prfaas
     if remote is None:
-        remote = [Chips(profile=_profile(asked.scenario, prfaas).name)] if prfaas else []
+        own = [(_profile(asked.scenario, prfaas).name, prfaas.egress_bps)] if prfaas else []
+        remote = [PrfaasChips(profile=name, egress_bps=egress_bps) for name, egress_bps in own]
     local = question.pd or [PdChips(profile=_profile(asked.scenario, pd_cluster(document)).name)]
     links = question.links
     if links is None:

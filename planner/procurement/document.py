@@ -18,6 +18,7 @@ from planner.documents.provenance import nearest
 from planner.engine.lengths import TruncatedLogNormal
 from planner.entries.hardware import Hardware
 from planner.entries.price import Price
+from planner.procurement import decode
 from planner.procurement.schema import Question
 from planner.scenario import Scenario
 from planner.scenario.build import cluster_of_role, pd_cluster
@@ -54,6 +55,7 @@ def parse(document: Mapping[str, Any], catalogue: Catalogue) -> Asked:
     if "scenario" not in raw:
         raise refuse("scenario", None, "is missing: what is deployed now, as a scenario")
     _resolve_profiles(raw, catalogue)
+    _derive_decode(raw, catalogue)
     _resolve_prices(raw, catalogue)
     try:
         question = Question.model_validate(raw)
@@ -106,6 +108,26 @@ def _put_profile(document: dict[str, Any], name: str, field: str, catalogue: Cat
     model["profiles"].append(figures)
     if origin:
         document.setdefault("provenance", {})[f"model.profiles.{name}"] = origin
+
+
+def _derive_decode(raw: dict[str, Any], catalogue: Catalogue) -> None:
+    """How instances of other chips than the scenario's decode, where their profiles have measured it."""
+    given = scenario.parse(raw["scenario"])
+    local, origins = pd_cluster(given.parsed), raw.setdefault("provenance", {})
+    for at, chips in enumerate(raw["pd"] if isinstance(raw.get("pd"), list) else ()):
+        name = chips.get("profile") if isinstance(chips, dict) and chips.get("decode") is None else None
+        held = next((each for each in given.parsed.model.profiles if each.name == name), None)
+        here = (local.hardware.name, local.gpus_per_instance)
+        if held is None or (held.hardware, held.gpus_per_instance) == here:
+            continue
+        try:
+            entry, hardware = catalogue.entry("profiles", held.name), catalogue.entry("hardware", held.hardware)
+        except NotInCatalogue:
+            continue
+        if found := decode.derived(given, entry, hardware, f"pd.{at}.decode"):
+            chips["decode"] = found[0]
+            if isinstance(origins, dict):
+                origins[f"pd.{at}.decode"] = found[1]
 
 
 def _resolve_prices(raw: dict[str, Any], catalogue: Catalogue) -> None:

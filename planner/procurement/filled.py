@@ -32,7 +32,9 @@ def scenario_of(asked: Asked, space: Space, bought: Bought) -> Scenario:
     links: list[dict[str, Any]] = []
     if bought.prfaas is not None:
         profile = space.prfaas[bought.prfaas].name
-        clusters.insert(0, _cluster(asked, profile, remote, "prfaas", int(bought.prfaas_instances)))
+        sends = build.choices(asked)[0][bought.prfaas].egress_bps
+        cluster = _cluster(asked, profile, remote, "prfaas", int(bought.prfaas_instances))
+        clusters.insert(0, cluster | ({"egress_bps": sends} if sends else {}))
         links = [_link(asked, bought, remote, local)]
     found = {
         "kind": "estimated",

@@ -23,6 +23,12 @@ class Chips(Table):
     most: Most = 64
 
 
+class PrfaasChips(Chips):
+    """The same for a PrfaaS cluster; `egress_bps` is what one instance can send, in bit/s."""
+
+    egress_bps: Positive | None = None
+
+
 class PdChips(Chips):
     """The same for a PD cluster; `decode` is how such an instance decodes, where the scenario does not say it."""
 
@@ -71,7 +77,7 @@ class Question(Table):
     form: Literal["exact", "paper"] = "exact"
     scenario: dict[str, Any]
     prices: Annotated[list[Price], Field(max_length=1000)] = []
-    prfaas: Annotated[list[Chips], Field(max_length=20)] | None = None
+    prfaas: Annotated[list[PrfaasChips], Field(max_length=20)] | None = None
     pd: Annotated[list[PdChips], Field(min_length=1, max_length=20)] | None = None
     links: Annotated[list[LinkChoice], Field(max_length=20)] | None = None
     reserve: Reserve = Reserve()

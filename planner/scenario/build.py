@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from planner.documents.errors import refuse
@@ -29,12 +30,17 @@ def deployment(scenario: Scenario) -> Deployment:
     return Deployment(
         lengths=document.traffic.incremental_lengths(),
         s_kv=document.model.s_kv.curve(),
-        prfaas=PrfaasCluster(remote.instances, _prefill(document, remote)) if remote else None,
+        prfaas=_prfaas(document, remote) if remote else None,
         link=Link(document.links[0].usable_bps) if remote else None,
         pd=PdCluster(local.prefill_instances or 0, local.decode_instances or 0, _prefill(document, local)),
         decode=Decode(document.decode.max_batch, document.decode.step_s, document.traffic.mean_output_tokens()),
         threshold_tokens=threshold(document),
     )
+
+
+def _prfaas(document: Document, cluster: Cluster) -> PrfaasCluster:
+    egress_bps = math.inf if cluster.egress_bps is None else cluster.egress_bps
+    return PrfaasCluster(cluster.instances, _prefill(document, cluster), egress_bps)
 
 
 def _prefill(document: Document, cluster: Cluster) -> Curve:

@@ -50,6 +50,8 @@ def _cluster(document: Document, cluster: Cluster) -> Iterator[FieldError]:
         if cluster.prefill_instances not in (None, cluster.instances):
             yield FieldError(f"{place}.prefill_instances", cluster.prefill_instances, "must equal instances")
         return
+    if cluster.egress_bps is not None:
+        yield FieldError(f"{place}.egress_bps", cluster.egress_bps, "is of PrfaaS clusters: a PD cluster sends nothing")
     if cluster.instances > MOST_SPLIT:
         yield FieldError(f"{place}.instances", cluster.instances, f"must be at most {MOST_SPLIT} in a PD cluster")
     n_p, n_d = cluster.prefill_instances, cluster.decode_instances

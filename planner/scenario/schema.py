@@ -56,6 +56,8 @@ class Cluster(Table):
     instances: Count
     prefill_instances: Count | None = None
     decode_instances: Count | None = None
+    egress_bps: Positive | None = None
+    """Of a PrfaaS cluster: what one instance can send, in bit/s, as evenly as its network cards are used."""
 
 
 class LinkTable(Table):

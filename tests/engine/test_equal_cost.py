@@ -15,7 +15,7 @@ from planner.engine.deployment import Decode
 from planner.engine.least_cost import Bought, cheapest
 from planner.engine.lengths import Empirical, TruncatedLogNormal
 from planner.engine.options import LinkOption, Loads, PdOption, PrfaasOption, Reserve, Space, loads
-from planner.engine.throughput import Form, evaluate
+from planner.engine.throughput import Form, Stage, evaluate
 from tests.engine.case_study import DECODE, H20, H200, LENGTHS, S_KV, prfaas_pd
 
 ENDLESS = float("inf")
@@ -135,7 +135,11 @@ spaces = st.builds(
     Space,
     lengths,
     st.builds(lambda size: LogLogCurve([256, 65536], [size, 30 * size]), st.floats(1e7, 1e9)),
-    st.tuples(st.builds(PrfaasOption, st.just("fast"), curves, dollars, st.integers(1, 3))),
+    st.tuples(
+        st.builds(
+            PrfaasOption, st.just("fast"), curves, dollars, st.integers(1, 3), st.sampled_from([np.inf, 1e9, 1e10])
+        )
+    ),
     st.lists(
         st.builds(
             LinkOption,
@@ -206,6 +210,27 @@ def test_the_cheapest_purchase_for_a_rate_carries_it(given_space, rate_rps):
     if found is not None:
         deployed = equal_cost.deployment(given_space, found.bought)
         assert evaluate(deployed).lambda_max_rps >= rate_rps * (1 - 1e-9)
+
+
+def test_at_the_optimum_both_sides_saturate_together_and_no_neighbour_is_better():
+    """Equation 7 at an interior optimum, equation 8 up to whole instances."""
+    found = equal_cost.best(space(), 128.0)
+    rates = found.limit.stage_lambda_rps
+    assert rates[Stage.PRFAAS] == pytest.approx(rates[Stage.PD_P], rel=1e-9)
+    n_prfaas, n_p, n_d = counts(found.bought)
+    for change in (-1, 1):
+        if n_p + change >= 0 and n_d - change > 0:
+            other = replace(found.bought, prefill_instances=n_p + change, decode_instances=n_d - change)
+            assert equal_cost.at_its_limit(space(), other, ENDLESS)[1].lambda_max_rps <= found.limit.lambda_max_rps
+    fewer = replace(found.bought, prfaas_instances=n_prfaas - 1, decode_instances=n_d + 2)
+    assert equal_cost.at_best_split(space(), fewer)[1].lambda_max_rps < found.limit.lambda_max_rps
+
+
+def test_what_an_instance_can_send_binds_like_a_link():
+    narrow = space(prfaas=(PrfaasOption("h200", H200, 16.0, 64, egress_bps=2e9),))
+    found = equal_cost.best(narrow, 128.0)
+    assert found.limit.egress_bps <= 2e9 * found.bought.prfaas_instances * (1 + 1e-9)
+    assert found.limit.lambda_max_rps < equal_cost.best(space(), 128.0).limit.lambda_max_rps
 
 
 def test_a_budget_that_buys_nothing_has_no_answer():

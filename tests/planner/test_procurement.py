@@ -234,6 +234,7 @@ def test_a_purchase_is_written_off_and_powered():
         ({"prfaas": [{"profile": "none-such"}]}, "prfaas.0.profile: 'none-such' is no profile of internal-1t-hybrid"),
         ({"pd": [{"profile": H200}]}, "pd.0.decode: is missing: the scenario says how h20 × 8 decodes, not this"),
         ({"pd": []}, "pd: [] needs at least 1"),
+        ({"prfaas": [{"profile": H200, "egress_bps": 0}]}, "egress_bps: 0 must be at least"),
         ({"prfaas": [{"profile": H200, "most": 0}]}, "most: 0 must be at least 1"),
         ({"links": []}, "links: is missing"),
         ({"reserve": {"target_utilisation": 1.5}}, "reserve.target_utilisation: 1.5 must be at most 1"),
@@ -249,6 +250,34 @@ def test_a_chip_with_its_own_decode_figures_may_decode():
     pd = [{"profile": H200, "most": 8, "decode": {"max_batch": 40.0, "step_s": 0.02}}, {"profile": H20}]
     found = answer(question(pd=pd))
     assert found["best"]["lambda_max_rps"] >= answer(question())["best"]["lambda_max_rps"] - 1e-9
+
+
+class Measured(Stored):
+    """The same catalogue, in which a chip's decode steps are measured: 10 ms and 0.1 ms a request."""
+
+    def entry(self, kind, name):
+        entry = super().entry(kind, name)
+        if kind != "profiles":
+            return entry
+        steps = [
+            {"batch": batch, "context_tokens": context, "seconds": 0.010 + batch * (1e-4 + 1e-9 * context)}
+            for batch, context in ((1.0, 1000.0), (8.0, 1000.0), (8.0, 30000.0), (64.0, 8000.0))
+        ]
+        origin = {"decode": {"kind": "measured", "source": "a benchmark"}}
+        return {**entry, "decode": steps, "weight_bytes": 1e12, "provenance": entry.get("provenance", {}) | origin}
+
+
+def test_the_largest_batch_of_a_chip_follows_from_its_measured_steps_its_memory_and_the_promise():
+    pd = [{"profile": H200, "most": 8}]
+    asked = document.parse(question(pd=pd), Measured(usd_per_gpu_hour=3.5))
+    decode = asked.question.pd[0].decode
+    # 40 tokens/s leave 15 ms for requests of about 28,000 tokens; memory for (8 x 141 GB - 1 TB) / S_kv
+    assert 1 <= decode.max_batch <= 117
+    assert decode.step_s <= 1 / 40 + 1e-12
+    said = asked.provenance("pd.0.decode")
+    assert said["kind"] == "inferred"
+    assert "bound by" in said["source"]
+    assert questions.answer_all(asked)["best"]["lambda_max_rps"] > 0
 
 
 def test_a_frozen_question_is_the_same_question():

@@ -47,6 +47,8 @@ BAD = [
     ("clusters.pd.instances", 9, "prefill_instances + decode_instances = 3 + 5"),
     ("clusters.pd.instances", 8.5, "must be a whole number"),
     ("clusters.pd.instances", 2001, "must be at most 2000 in a PD cluster"),
+    ("clusters.pd.egress_bps", 1e9, "is of PrfaaS clusters"),
+    ("clusters.prfaas.egress_bps", 0, "must be at least"),
     ("clusters.prfaas.instances", 10**9, "must be at most 10000"),
     ("clusters.pd.instances", True, "must be a whole number"),
     ("clusters.pd.prefill_instances", None, "is missing"),
