@@ -181,12 +181,29 @@ def update(entry: Entry, document: Any, *, revision: int, by: int | None = None,
 
 def archive(entry: Entry, *, revision: int, by: int | None = None) -> Entry:
     """Offers it no more; what uses it goes on. Raises Conflict."""
-    return _changed(entry, revision, Change.ARCHIVED, by, archived=True)
+    return _offered(entry, revision, Change.ARCHIVED, by, archived=True)
 
 
 def restore(entry: Entry, *, revision: int, by: int | None = None) -> Entry:
     """Offers it again. Raises Conflict."""
-    return _changed(entry, revision, Change.RESTORED, by, archived=False)
+    return _offered(entry, revision, Change.RESTORED, by, archived=False)
+
+
+def _offered(entry: Entry, revision: int, change: str, by: int | None, *, archived: bool) -> Entry:
+    """What is so already stays as it is, without a revision that changes nothing."""
+    if entry.archived != archived:
+        return _changed(entry, revision, change, by, archived=archived)
+    _require_last(entry, revision)
+    return entry
+
+
+def _require_last(entry: Entry, revision: int) -> None:
+    if revision != entry.revision:
+        raise _late(entry, revision)
+
+
+def _late(entry: Entry, revision: int) -> Conflict:
+    return Conflict(f"{entry} was changed by somebody else since revision {revision}; reload and try again")
 
 
 def delete(entry: Entry, *, revision: int | None = None) -> None:
@@ -194,8 +211,8 @@ def delete(entry: Entry, *, revision: int | None = None) -> None:
 
     Raises InUse, and Conflict where `revision` is given and is not the last.
     """
-    if revision not in (None, entry.revision):
-        raise Conflict(f"{entry} was changed by somebody else since revision {revision}; reload and try again")
+    if revision is not None:
+        _require_last(entry, revision)
     using = users(entry)
     if using:
         raise InUse(using)
@@ -275,7 +292,7 @@ def _changed(entry: Entry, revision: int, change: str, by: int | None, **values:
     with transaction.atomic():
         rows = Entry.objects.filter(pk=entry.pk, revision=revision)
         if not rows.update(**values, revision=revision + 1, updated_at=Now()):
-            raise Conflict(f"{entry} was changed by somebody else since revision {revision}; reload and try again")
+            raise _late(entry, revision)
         entry.refresh_from_db()
         _note(entry, change, by)
     return entry

@@ -11,6 +11,7 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_sche
 from pydantic import ValidationError, create_model
 from rest_framework import serializers, status, viewsets
 from rest_framework.decorators import action
+from rest_framework.exceptions import APIException
 from rest_framework.pagination import PageNumberPagination
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -82,6 +83,10 @@ REFUSED = {400: ErrorsSerializer}
 CONFLICT = {
     409: OpenApiResponse(ErrorsSerializer, description="Changed by somebody else since, or used by other entries.")
 }
+REQUIRED = {428: OpenApiResponse(ErrorsSerializer, description="If-Match is missing.")}
+IF_MATCH = OpenApiParameter(
+    "If-Match", str, OpenApiParameter.HEADER, required=True, description="The ETag that was read; * overwrites."
+)
 FILTERS = [
     OpenApiParameter("search", str, description="Words, each of them in name or title; up to 200 characters."),
     OpenApiParameter("archived", str, enum=["no", "yes", "all"], description="Default: no."),
@@ -127,17 +132,21 @@ class EntryViewSet(viewsets.ReadOnlyModelViewSet[Entry]):
     @extend_schema(
         summary="Change an entry",
         request=DOCUMENT,
-        parameters=[OpenApiParameter("If-Match", str, OpenApiParameter.HEADER, description="The ETag that was read.")],
-        responses={200: EntrySerializer, **REFUSED, **CONFLICT},
+        parameters=[IF_MATCH],
+        responses={200: EntrySerializer, **REFUSED, **CONFLICT, **REQUIRED},
     )
     def update(self, request: Request, name: str) -> Response:
         entry = self.get_object()
-        return _entry(store.update(entry, request.data, revision=_revision(request, entry), by=request.user.pk))
+        return _entry(store.update(entry, request.data, revision=_required(request, entry), by=request.user.pk))
 
-    @extend_schema(summary="Delete an entry that nothing uses", responses={204: None, **CONFLICT})
+    @extend_schema(
+        summary="Delete an entry that nothing uses",
+        parameters=[IF_MATCH],
+        responses={204: None, **CONFLICT, **REQUIRED},
+    )
     def destroy(self, request: Request, name: str) -> Response:
         entry = self.get_object()
-        store.delete(entry, revision=_revision(request, entry))
+        store.delete(entry, revision=_required(request, entry))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
     @extend_schema(summary="Offer an entry no more", request=None, responses={200: EntrySerializer, **CONFLICT})
@@ -191,13 +200,27 @@ def _entry(entry: Entry, code: int = status.HTTP_200_OK, **headers: str) -> Resp
 
 
 def _revision(request: Request, entry: Entry) -> int:
-    """The revision that the writer has read: the one named by If-Match, or else the newest. Raises DocumentError."""
+    """The revision that the writer has read, by If-Match; `*` is the newest. Raises DocumentError."""
     given = request.headers.get("If-Match", "*").strip().removeprefix("W/").strip('"')
     if given == "*":
         return entry.revision
     if not given.isdecimal() or len(given) > MOST_DIGITS:
         raise refuse("If-Match", given, "must be the ETag of an entry, a number in quotes")
     return int(given)
+
+
+def _required(request: Request, entry: Entry) -> int:
+    """The same where it has to be said, lest somebody else's change is lost. Raises PreconditionRequired."""
+    if "If-Match" not in request.headers:
+        raise PreconditionRequired
+    return _revision(request, entry)
+
+
+class PreconditionRequired(APIException):
+    """A change that does not say what it rests on."""
+
+    status_code = status.HTTP_428_PRECONDITION_REQUIRED
+    default_detail = "send If-Match with the ETag of the entry as you have read it, or * to overwrite whatever is there"
 
 
 def _whole(field: str, text: str, highest: int = 10**MOST_DIGITS - 1) -> int:

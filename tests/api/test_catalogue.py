@@ -27,9 +27,12 @@ def post(client, where, body):
     return client.post(where, body, content_type="application/json")
 
 
-def put(client, where, body, etag=None):
-    headers = {"If-Match": etag} if etag else {}
-    return client.put(where, body, content_type="application/json", headers=headers)
+def put(client, where, body, etag):
+    return client.put(where, body, content_type="application/json", headers={"If-Match": etag})
+
+
+def delete(client, where, etag="*"):
+    return client.delete(where, headers={"If-Match": etag})
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -52,7 +55,7 @@ def test_an_entry_is_added_read_changed_and_deleted(client):
     assert client.get(address("hardware", "x1")).json()["document"] == CHIP
     changed = put(client, address("hardware", "x1"), {**CHIP, "tdp_w": 900.0}, '"1"')
     assert (changed.status_code, changed["ETag"], changed.json()["document"]["tdp_w"]) == (200, '"2"', 900.0)
-    assert client.delete(address("hardware", "x1")).status_code == 204
+    assert delete(client, address("hardware", "x1"), '"2"').status_code == 204
     assert client.get(address("hardware", "x1")).status_code == 404
 
 
@@ -68,8 +71,27 @@ def test_a_writer_who_is_late_is_told_so_and_overwrites_nothing(client):
 def test_who_deletes_names_what_was_read_too(client):
     post(client, address("hardware"), CHIP)
     put(client, address("hardware", "x1"), {**CHIP, "tdp_w": 900.0}, '"1"')
-    assert client.delete(address("hardware", "x1"), headers={"If-Match": '"1"'}).status_code == 409
-    assert client.delete(address("hardware", "x1"), headers={"If-Match": '"2"'}).status_code == 204
+    assert delete(client, address("hardware", "x1"), '"1"').status_code == 409
+    assert delete(client, address("hardware", "x1"), '"2"').status_code == 204
+
+
+def test_who_does_not_say_what_a_change_rests_on_changes_nothing(client):
+    post(client, address("hardware"), CHIP)
+    where = address("hardware", "x1")
+    for answer in (client.put(where, {**CHIP, "tdp_w": 9.0}, content_type="application/json"), client.delete(where)):
+        assert answer.status_code == 428
+        assert "If-Match" in answer.json()["errors"][0]["message"]
+    assert Entry.objects.get().document == CHIP
+    assert put(client, where, {**CHIP, "tdp_w": 9.0}, "*").status_code == 200
+
+
+def test_what_is_archived_or_offered_already_gets_no_revision(client):
+    post(client, address("hardware"), CHIP)
+    for action, archived, revision in (("restore", False, 1), ("archive", True, 2), ("archive", True, 2)):
+        found = post(client, address("hardware", "x1", action), {}).json()
+        assert (found["archived"], found["revision"]) == (archived, revision)
+    late = client.post(address("hardware", "x1", "archive"), headers={"If-Match": '"1"'})
+    assert late.status_code == 409
 
 
 def test_a_revision_of_thousands_of_digits_is_refused(client):
@@ -98,7 +120,7 @@ def test_what_is_used_is_archived_restored_and_not_deleted(client):
     post(client, address("hardware"), CHIP)
     offer = {"name": "x1-acme", "hardware": "x1", "date": None, "kind": "spot", "usd_per_gpu_hour": 2.0}
     assert post(client, address("prices"), offer).status_code == 201
-    refused = client.delete(address("hardware", "x1"))
+    refused = delete(client, address("hardware", "x1"))
     assert (refused.status_code, "prices/x1-acme" in refused.content.decode()) == (409, True)
     assert client.get(address("hardware", "x1", "uses")).json()["uses"][0]["name"] == "x1-acme"
     assert post(client, address("hardware", "x1", "archive"), {}).json()["archived"] is True
@@ -110,7 +132,7 @@ def test_what_is_used_is_archived_restored_and_not_deleted(client):
 def test_a_shipped_entry_that_was_deleted_is_gone_and_can_be_restored(client):
     seeding.seed()
     where = address("links", "case-study-100g")
-    assert client.delete(where).status_code == 204
+    assert delete(client, where).status_code == 204
     seeding.seed()
     assert client.get(where).status_code == 404
     assert post(Client(), where + "restore/", {}).status_code in {401, 403}
@@ -121,7 +143,7 @@ def test_a_shipped_entry_that_was_deleted_is_gone_and_can_be_restored(client):
 
 def test_a_history_tells_who_changed_what(client):
     post(client, address("hardware"), CHIP)
-    put(client, address("hardware", "x1"), {**CHIP, "tdp_w": 900.0})
+    put(client, address("hardware", "x1"), {**CHIP, "tdp_w": 900.0}, '"1"')
     changes = client.get(address("hardware", "x1", "history")).json()["results"]
     assert [(each["number"], each["change"], each["by"], each["document"]["tdp_w"]) for each in changes] == [
         (2, "edited", "ada", 900.0),
