@@ -21,6 +21,9 @@ from tests.importers.trace_logs import AZURE, PLAIN, chunks, inspected, lines, m
 WRONG_TOKENS = {
     "-5": "must not be negative",
     "12.5": "must be a whole number",
+    "3.000": "has separators of thousands, or a fraction of three digits; write 3000",
+    "1.234.567": "write 1234567",
+    "1'024": "write 1024",
     "NaN": "is no number",
     "inf": "is no number",
     "1e3": "must be a whole number",

@@ -21,6 +21,7 @@ LONGEST = 10**9
 LATEST_NS = 2**62
 """The year 2116."""
 _WHOLE = re.compile(r"\d+(\.0*)?", re.ASCII)
+_THOUSANDS = re.compile(r"\d{1,3}([.,' _\u00a0]\d{3})+")
 _WALL = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9})\d*)?(?: ?(Z|UTC)|([+-])(\d\d):?(\d\d))?", re.ASCII
 )
@@ -36,6 +37,8 @@ class Wrong(ValueError):
 
 def tokens(text: str) -> int:
     """A number of tokens from 0 to 10^9. Raises Wrong."""
+    if _THOUSANDS.fullmatch(text):
+        raise Wrong(f"has separators of thousands, or a fraction of three digits; write {re.sub('[^0-9]', '', text)}")
     if not _WHOLE.fullmatch(text):
         raise Wrong(_why(text, "must be a whole number of tokens"))
     value = text.split(".")[0].lstrip("0") or "0"
