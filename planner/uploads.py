@@ -136,7 +136,8 @@ def read(upload: Upload, choices: Choices) -> list[Imported]:
         case Upload.Kind.TRACE:
             return [_named(traces.read(upload.path, _without_names(choices)), upload, choices)]
         case Upload.Kind.PRICES:
-            return prices.read_many(upload.path, choices)
+            chips = {chip.name: chip.document for chip in store.entries("hardware").order_by("name")}
+            return prices.read_many(upload.path, choices, chips)
         case _:
             return list(_catalogue(upload.path))
 

@@ -8,6 +8,7 @@ from datetime import date
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from unicodedata import combining, normalize
 
@@ -15,6 +16,7 @@ from planner.documents.errors import DocumentError, FieldError, refuse
 from planner.entries import check
 from planner.importers import reading
 from planner.importers.base import Assumption, Choices, Imported, Mapped
+from planner.importers.chips import Chips, Known, chosen
 from planner.importers.tables import Record, checked_header, plain, quoted, records, rows, slug
 
 MOST_OFFERS = 10_000
@@ -48,10 +50,11 @@ PURCHASE = ("usd_per_gpu", "amortisation_years", "usd_per_kwh", "pue")
 CHOICES = ("currency", "date", "hardware", "kind", "provenance", "provider", "region", "source")
 
 
-def read_many(path: Path, choices: Choices) -> list[Imported]:
+def read_many(path: Path, choices: Choices, chips: Known = MappingProxyType({})) -> list[Imported]:
     """An entry an offer, checked as the catalogue checks it; nothing is stored.
 
-    `choices`: those of `CHOICES` for what the file has no column of. Raises DocumentError with the mistakes of every
+    `choices`: those of `CHOICES` for what the file has no column of, and `hardware:NAME` for a chip that the file
+    calls otherwise than the catalogue, whose hardware `chips` are. Raises DocumentError with the mistakes of every
     line, by line and column.
     """
     _check_choices(choices)
@@ -65,15 +68,19 @@ def read_many(path: Path, choices: Choices) -> list[Imported]:
         raise refuse(f"line {header[0]}", None, "is the only line: there are no offers below the header")
     if len(offers) > MOST_OFFERS:
         raise refuse(f"line {offers[-1].line}", None, f"more than {MOST_OFFERS} offers in one file")
-    documents = _all_or_none(_Offers(columns, choices), offers)
-    shared = _shared(header[1], columns, choices)
+    called = Chips(chips, choices)
+    documents = _all_or_none(_Offers(columns, choices, called), offers)
+    called.check()
+    mapping, assumptions, notes = _shared(header[1], columns, choices)
+    shared = mapping, (*called.assumptions, *assumptions), notes
     return [Imported("prices", document, *shared) for document in documents]
 
 
 def _check_choices(choices: Choices) -> None:
     """Raises DocumentError where somebody chose what is not open here."""
     told = f"is no choice of a price list; open are: {', '.join(CHOICES)}"
-    found = [FieldError(field, value, told) for field, value in choices.items() if field not in CHOICES]
+    known = {*CHOICES, *dict(chosen(choices))}
+    found = [FieldError(field, value, told) for field, value in choices.items() if field not in known]
     if found:
         raise DocumentError(found)
 
@@ -134,9 +141,10 @@ def _named_once(documents: Iterable[dict[str, Any]]) -> Iterable[dict[str, Any]]
 class _Offers:
     """From a line to an entry, by the columns that there are and the choices for those that there are not."""
 
-    def __init__(self, columns: Mapping[str, str], choices: Choices) -> None:
+    def __init__(self, columns: Mapping[str, str], choices: Choices, chips: Chips) -> None:
         self.columns = columns
         self.choices = choices
+        self.chips = chips
 
     def at(self, record: Record, error: FieldError) -> FieldError:
         """A mistake of the entry as one of the line: `line 17, GPU`."""
@@ -163,7 +171,7 @@ class _Offers:
         if not hardware:
             raise refuse("hardware", None, "is missing: give it a column, or choose hardware")
         offer = {
-            "hardware": slug(hardware),
+            "hardware": self.chips.name(hardware),
             "date": _day(self.text(record, "date"), self.place(record, "date")),
             "provider": self.text(record, "provider"),
             "region": self.text(record, "region"),

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from planner.documents.errors import DocumentError
 from planner.entries import check
+from planner.importers.chips import likely
 from planner.importers.prices import read_many
 from tests.importers.bench import tried, write
 
@@ -74,6 +75,52 @@ def test_providers_that_no_name_can_be_made_of_are_told_apart_all_the_same(tmp_p
     assert len(set(found)) == len(rows)
     assert found == names(tmp_path, *rows)
     assert all(name.startswith("h200-") and name.endswith("-spot-2026-08-19") for name in found)
+
+
+CHIPS = {
+    "h100": {"title": "NVIDIA H100 SXM 80GB", "vendor": "NVIDIA"},
+    "h200": {"title": "NVIDIA H200", "memory_bytes": 1.41e11},
+    "mi300x": {"title": "AMD Instinct MI300X", "vendor": "AMD"},
+    "rtx-pro-6000": {"title": "NVIDIA RTX PRO 6000 Blackwell Server 96GB"},
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("NVIDIA H200 SXM", "h200"),
+        ("H200 141 GB", "h200"),
+        ("nvidia h100 80GB sxm5", "h100"),
+        ("AMD Instinct MI300X OAM", "mi300x"),
+        ("RTX PRO 6000 Blackwell Server Edition", "rtx-pro-6000"),
+        ("NVIDIA H100 PCIe", ""),  # another chip, which the catalogue has not
+        ("NVIDIA H200 NVL", ""),
+        ("8x H200", ""),
+        ("NVIDIA", ""),
+        ("A100 80GB", ""),
+    ],
+)
+def test_a_chip_is_known_by_its_title_where_only_one_can_be_meant(text, name):
+    assert likely(text, CHIPS) == name
+
+
+def test_for_what_a_chip_was_taken_is_shown_and_can_be_chosen(tmp_path):
+    path = write(tmp_path, HEADER + "NVIDIA H200 SXM,,A,,spot,1,\nh100,,A,,spot,1,\nH100 PCIe,,A,,spot,1,\n")
+    first, second, third = read_many(path, {}, CHIPS)
+    assert [each.document["hardware"] for each in (first, second, third)] == ["h200", "h100", "h100-pcie"]
+    assert [(each.field, each.value, each.choices) for each in first.assumptions[:2]] == [
+        ("hardware:nvidia-h200-sxm", "h200", tuple(CHIPS)),
+        ("hardware:h100-pcie", "", ("", *CHIPS)),
+    ]
+    choices = {"hardware:H100 PCIe": "h100", "hardware:nvidia-h200-sxm": "mi300x"}
+    found = [each.document["hardware"] for each in read_many(path, choices, CHIPS)]
+    assert found == ["mi300x", "h100", "h100"]
+    for choices, told in (
+        ({"hardware:h300": "h200"}, "hardware:h300: 'h200' stands for no name of the list"),
+        ({"hardware:H100 PCIe": "h300"}, "hardware:H100 PCIe: 'h300' is no chip of the catalogue"),
+    ):
+        with pytest.raises(DocumentError, match=told):
+            read_many(path, choices, CHIPS)
 
 
 def test_accents_are_only_dropped(tmp_path):

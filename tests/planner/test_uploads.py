@@ -84,6 +84,17 @@ def test_prices_are_stored_all_or_none():
     assert Entry.objects.count() == before + 1
 
 
+def test_a_price_list_may_call_chips_otherwise_and_what_nobody_knows_can_be_chosen():
+    seeding.seed()
+    text = "hardware,kind,usd_per_gpu_hour\nNVIDIA H200 SXM,spot,3\nH100 PCIe,spot,2\n"
+    upload = take("prices", text)
+    seen = uploads.preview(upload, {})
+    assert [each.field for each in seen.assumptions][:2] == ["hardware:nvidia-h200-sxm", "hardware:h100-pcie"]
+    assert [error.field for error in seen.errors] == ["prices.h100-pcie-spot.hardware"]
+    put = uploads.keep(upload, {"hardware:h100-pcie": "h100"})
+    assert [each.entry.document["hardware"] for each in put] == ["h200", "h100"]
+
+
 def test_entries_of_one_file_may_name_each_other():
     chip = {"name": "x1", "title": "X1"}
     offer = {"name": "x1-acme", "hardware": "x1", "kind": "spot", "usd_per_gpu_hour": 2.0}
