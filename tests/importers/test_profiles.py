@@ -231,6 +231,12 @@ def test_requests_in_flight_together_give_no_points_unless_somebody_says_so(tmp_
     assert "queueing is in it" in imported.document["notes"]
 
 
+def test_concurrencies_that_read_the_same_are_the_same(tmp_path):
+    runs = [serving(tokens, ms, max_concurrency=4 + tokens * 1e-12) for tokens, ms in ((1024, 80), (8192, 400))]
+    document = read(write(tmp_path, jsonl(*runs)), PLACE | {"use_loaded": "yes", "concurrency": "4"}).document
+    assert document["prefill"]["seconds"] == [0.08, 0.4]
+
+
 def test_a_run_in_which_all_requests_failed_is_refused(tmp_path):
     text = jsonl(serving(1024, 0, completed=0, failed=50))
     assert "completed: 0 all requests failed (50 of them)" in refused(inspect, write(tmp_path, text), {})
@@ -395,6 +401,17 @@ def test_a_guidellm_benchmark_without_a_successful_request_is_left_out_or_refuse
     assert "1 benchmarks without a request that came through are left out" in inspect(path, {})["notes"]
     assert "all requests failed (40 of them)" in refused(
         inspect, write(tmp_path, json.dumps({"benchmarks": [bad]})), {}
+    )
+
+
+def test_a_guidellm_benchmark_that_mostly_idles_gives_no_decode_step(tmp_path):
+    runs = [guidellm({"type_": "constant", "rate": rate}, tokens=tokens) for rate, tokens in ((0.1, 100), (20, 900))]
+    for run, in_flight in zip(runs, (0.0079, 4.0), strict=True):
+        run["metrics"]["request_concurrency"] = {"successful": {"mean": in_flight}}
+    found = inspect(write(tmp_path, json.dumps({"benchmarks": runs})), {"use_loaded": "yes", "concurrency": "4"})
+    assert [step["batch"] for step in found["decode"]] == [4]
+    assert any(
+        "1 rows with 0.0079 to 0.0079 requests in flight give no decode steps" in note for note in found["notes"]
     )
 
 

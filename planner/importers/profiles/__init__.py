@@ -13,13 +13,14 @@ from planner.importers.profiles.document import profile
 from planner.importers.profiles.report import aggregates, quality_of, report
 from planner.importers.profiles.rows import Results
 from planner.importers.profiles.silicon import GROUPS
+from planner.importers.profiles.table import SUBJECTS
 
 __all__ = ["inspect", "read"]
 
 
 CHOICES = frozenset(
     {"name", "model", "hardware", "gpus_per_instance", "engine", "precision", "provenance"}
-    | {"use_loaded", "concurrency", "tokens_include_cached", *GROUPS}
+    | {"use_loaded", "concurrency", "request_rate", "tokens_include_cached", *GROUPS, *SUBJECTS}
 )
 
 
@@ -36,8 +37,9 @@ def read(path: Path, choices: Choices) -> Imported:
     """The profile that a file gives, checked as the catalogue checks it; nothing is stored.
 
     `choices`: `model`, `hardware`, `gpus_per_instance` where the file does not say; `use_loaded` (yes or no) and
-    `concurrency` for times with queueing in them; `system`, `backend`, `tp`, `quant` and others where one file has
-    many things; `name`, `engine`, `precision`, `provenance`. Raises DocumentError naming field, or line and column.
+    `concurrency` or `request_rate` for times with queueing in them; `system`, `backend`, `tp`, `quant` and others where
+    one file has many things; `name`, `engine`, `precision`, `provenance`. Raises DocumentError naming field, or line
+    and column.
     """
     found = _results(path, choices)
     document, points, assumptions = profile(found, path.name, choices)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from math import floor, log2
@@ -16,6 +16,11 @@ CELLS_AN_OCTAVE = 4
 """Single requests are joined to means over lengths of one cell: within a quarter of a doubling, 19 %."""
 MOST_POINTS = 1000
 LOADED = "use_loaded"
+LOADS: Mapping[str, Callable[[Row], float | None]] = {
+    "concurrency": lambda row: row.concurrency,
+    "request_rate": lambda row: row.requested_rate_rps,
+}
+"""What requests waited for, by the choice of one of several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +53,7 @@ def prefill_points(rows: Sequence[Row], choices: Choices) -> Points:
         seconds=[seconds for _, seconds in means],
         cached=_cached(behind),
         decode=_decode(rows),
-        notes=(*notes, *_joined(plain)),
+        notes=(*notes, *_joined(plain), *_idle(rows)),
         assumptions=assumptions,
     )
 
@@ -67,7 +72,7 @@ def _usable(rows: Sequence[Row], choices: Choices) -> tuple[list[Row], list[str]
         alone = [row for row in rows if row.alone]
         note = f"{len(crowded)} of {len(rows)} rows may have had other requests in flight and give no points"
         return alone, [f"{note}; set {LOADED}=yes to take them all the same"], (assumption,)
-    chosen = _one_concurrency(rows, choices)
+    chosen = _one_load(rows, choices)
     return chosen, [_loaded_note(chosen)], (assumption,)
 
 
@@ -77,22 +82,28 @@ def _loaded_note(rows: Sequence[Row]) -> str:
     return f"TTFT was measured with {flight} in flight: queueing is in it, and T_prefill is overstated"
 
 
-def _one_concurrency(rows: Sequence[Row], choices: Choices) -> list[Row]:
-    """Points at several concurrencies are no curve: the rows of the one that is chosen."""
-    there = {_said(row.concurrency): row.concurrency for row in rows}
-    known = ", ".join(sorted(there, key=lambda name: there[name] or 0.0))
-    if "concurrency" in choices:
-        kept = [row for row in rows if _said(row.concurrency) == choices["concurrency"]]
-        if not kept:
-            raise refuse("concurrency", choices["concurrency"], f"was not measured; there are {known}")
-        return kept
-    if len(there) > 1:
-        raise refuse("concurrency", None, f"has to be chosen, the file has several: {known}")
-    return list(rows)
+def _one_load(rows: Sequence[Row], choices: Choices) -> list[Row]:
+    """Points at several concurrencies or request rates are no curve: the rows of the one that is chosen."""
+    left = list(rows)
+    for choice, load in LOADS.items():
+        if choice in choices:
+            kept = [row for row in left if _said(load(row)) == choices[choice]]
+            if not kept:
+                raise refuse(choice, choices[choice], f"was not measured; there are {_loads(left, load)}")
+            left = kept
+    for choice, load in LOADS.items():
+        if len({_said(load(row)) for row in left}) > 1:
+            raise refuse(choice, None, f"has to be chosen, the file has several: {_loads(left, load)}")
+    return left
 
 
-def _said(concurrency: float | None) -> str:
-    return "unknown" if concurrency is None else f"{concurrency:.6g}"
+def _loads(rows: Sequence[Row], load: Callable[[Row], float | None]) -> str:
+    there = sorted({load(row) for row in rows}, key=lambda value: value or 0.0)
+    return ", ".join(dict.fromkeys(_said(value) for value in there))
+
+
+def _said(load: float | None) -> str:
+    return "unknown" if load is None else f"{load:.6g}"
 
 
 def _cell(row: Row) -> tuple[float, ...]:
@@ -161,7 +172,7 @@ def _decode(rows: Sequence[Row]) -> list[dict[str, float | None]]:
     def key(row: Row) -> tuple[float, ...]:
         return (row.concurrency or 0.0, 0.0 if row.per_request else context(row))
 
-    timed = [row for row in rows if row.tpot_s and row.concurrency]
+    timed = [row for row in rows if row.tpot_s and row.concurrency and row.concurrency >= 1]
     return [
         {
             "batch": group[0].concurrency,
@@ -169,6 +180,17 @@ def _decode(rows: Sequence[Row]) -> list[dict[str, float | None]]:
             "seconds": _weighted(group, lambda row: row.tpot_s or 0.0),
         }
         for group in _same(timed, key)
+    ]
+
+
+def _idle(rows: Sequence[Row]) -> list[str]:
+    """A decode step has a batch of one at least; a mean in flight below it counts the time without requests."""
+    found = [row.concurrency for row in rows if row.tpot_s and row.concurrency and row.concurrency < 1]
+    if not found:
+        return []
+    return [
+        f"{len(found)} rows with {min(found):.3g} to {max(found):.3g} requests in flight give no decode steps: the "
+        "mean counts times without any, and no step has a batch below 1"
     ]
 
 

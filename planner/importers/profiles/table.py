@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from planner.documents.errors import refuse
 from planner.importers.base import Assumption, Choices, Mapped
@@ -22,9 +25,19 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     ),
     "new_tokens": _words("new_tokens new l_new uncached_tokens incremental_tokens"),
     "cached_tokens": _words("cached_tokens cached l_cached cached_len prefix_tokens prefix_len"),
-    "concurrency": _words("batch batch_size concurrency max_concurrency num_concurrent_requests"),
-    "output_tokens": _words("output_tokens osl output_len output_length random_output_len"),
+    "concurrency": _words(
+        "batch batch_size concurrency max_concurrency num_concurrent_requests concurrent_requests concurrent_users "
+        "users num_users clients num_clients streams"
+    ),
+    "requested_rate_rps": _words(
+        "request_rate request_rate_rps requested_rate qps target_qps rps rate arrival_rate requests_per_second"
+    ),
+    "output_tokens": _words(
+        "output_tokens osl output_len output_length output_sequence_length random_output_len num_output_tokens "
+        "completion_tokens generated_tokens"
+    ),
     "requests": _words("requests num_requests completed request_count count"),
+    "successful": _words("successful successful_requests num_successful num_successful_requests successes succeeded"),
 }
 TIMES: Mapping[str, tuple[str, ...]] = {
     "ttft_s": _words(
@@ -36,10 +49,22 @@ TIMES: Mapping[str, tuple[str, ...]] = {
 SUBJECTS: Mapping[str, tuple[str, ...]] = {
     "model": _words("model model_name model_id model_path"),
     "system": _words("system hardware gpu device accelerator"),
+    "backend": _words("backend engine framework inference_engine serving_engine"),
+    "backend_version": _words("backend_version engine_version framework_version"),
+    "tp": _words("tp tp_size tensor_parallel tensor_parallel_size tensor_parallelism"),
+    "pp": _words("pp pp_size pipeline_parallel_size"),
+    "ep": _words("ep ep_size moe_ep_size expert_parallel_size"),
+    "gpus": _words("gpus num_gpus n_gpus gpu_count"),
+    "quant": _words("quant quantization precision dtype gemm_quant_mode"),
+    "cache_hit_rate": _words("cache_hit_rate prefix_cache_hit_rate prefix_hit_rate kv_cache_hit_rate hit_rate"),
 }
 """What was measured, where a table says it: a profile is of one."""
 SUFFIXES = {"ms": 1e-3, "us": 1e-6, "s": 1.0, "sec": 1.0, "seconds": 1.0, "milliseconds": 1e-3}
 SAY_SECONDS = {"seconds", "s", "prefill_seconds"}
+SAY_NO_STAGE = {"seconds", "s", "time", "latency"}
+"""Times that may be those of prefill or of the whole request."""
+COUNTS = ("input_tokens", "new_tokens", "cached_tokens", "output_tokens", "requests", "successful")
+"""Columns of whole numbers."""
 
 
 def time_column(name: str) -> tuple[str, float] | None:
@@ -82,33 +107,115 @@ def is_table(header: Sequence[str]) -> bool:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """Which column holds what."""
+
+    found: Mapping[str, str]
+    subjects: Mapping[str, str]
+    scale: Mapping[str, float]
+    """Seconds of one of each time."""
+    include_cached: bool
+
+    def number(self, record: Record, ours: str, lowest: float = 0.0) -> float | None:
+        """What a line has in one of our fields, None where it has nothing. Raises DocumentError."""
+        if ours not in self.found:
+            return None
+        value = record.number(self.found[ours], lowest)
+        return value if value is None or ours not in COUNTS else _counted(record, self.found[ours], value)
+
+    def needed(self, record: Record, ours: str) -> float:
+        """As `number`, and greater than 0. Raises DocumentError."""
+        value = self.number(record, ours)
+        if not value:
+            place = record.place(self.found[ours])
+            raise refuse(place, value, "is empty" if value is None else "must be greater than 0")
+        return value
+
+    def failed(self, record: Record) -> str:
+        """Where a line says that none of its requests came through, empty where it does not."""
+        counts = [ours for ours in ("successful", "requests") if self.number(record, ours) == 0]
+        return record.place(self.found[counts[0]]) if counts else ""
+
+
+def _counted(record: Record, column: str, value: float) -> float:
+    """A whole number; `1.024` is a thousand to some, and a fraction of a token to nobody. Raises DocumentError."""
+    text = record.cells[column]
+    if re.fullmatch(r"[-+]?\d{1,3}(\.\d{3})+", text):
+        plainly = text.replace(".", "")
+        raise refuse(record.place(column), text, f"has a point for thousands, or a fraction; write {plainly}")
+    if value != int(value):
+        raise refuse(
+            record.place(column), text, "must be a whole number, without separators of thousands; round a mean"
+        )
+    return value
+
+
 def read(header: tuple[int, list[str]], below: Iterable[tuple[int, list[str]]], choices: Choices) -> Results:
     """The table. Raises DocumentError naming line and column."""
     line, names = header
     found = columns(checked_header(line, names))
     scale = {ours: _scale(found[ours], line) for ours in TIMES if ours in found}
-    include = _include_cached(found, choices)
     subjects = {ours: name for ours, theirs in SUBJECTS.items() for name in names if plain(name) in theirs}
-    every = bounded(_row(record, found, scale, include, subjects) for record in records(names, below))
+    table = _Table(found, subjects, scale, _include_cached(found, choices))
+    failed: list[str] = []
+    every = bounded(_row(record, table) for record in _measured(records(names, below), table, failed))
+    if not every and failed:
+        raise refuse(failed[0], 0, "all requests failed: there is nothing measured here; run the benchmark again")
     if not every:
         raise refuse(f"line {line}", None, "is the only line: there are no points below the header")
     rows = chosen(every, choices)
     alone = {} if ambiguous(rows) else rows[0].group
-    unused = [name for name in names if name not in {*found.values(), *subjects.values()}]
-    assumptions = []
-    if "cached_tokens" in found and "input_tokens" in found:
-        told = f"whether {found['input_tokens']} counts the tokens of {found['cached_tokens']} too"
-        assumptions.append(Assumption("tokens_include_cached", "yes" if include else "no", told, ("yes", "no")))
     return Results(
         format="CSV of lengths and times",
         rows=rows,
         mapping=tuple(Mapped(name, ours, _how(ours, scale)) for ours, name in {**found, **subjects}.items()),
-        notes=(*few(rows), *([f"columns not used: {quoted(unused)}"] if unused else [])),
-        assumptions=tuple(assumptions),
+        notes=(*few(rows), *_notes(names, table, failed, alone)),
+        assumptions=_assumptions(table),
         model=alone.get("model"),
         system=alone.get("system"),
+        engine=" ".join(filter(None, (alone.get("backend"), alone.get("backend_version")))),
+        gpus=_gpus(alone),
+        precision=alone.get("quant", ""),
         provenance="user",
     )
+
+
+def _gpus(alone: Mapping[str, str]) -> int | None:
+    """GPUs of one instance, where nothing but tensors is divided among them."""
+    tp = alone.get("tp", "") if alone.get("pp", "1") == alone.get("ep", "1") == "1" else ""
+    text = alone.get("gpus") or tp
+    return int(text) if text.isascii() and text.isdigit() and 0 < len(text) < 7 else None
+
+
+def _measured(every: Iterable[Record], table: _Table, failed: list[str]) -> Iterator[Record]:
+    """The lines with a request that came through; of the others, `failed` gets the places that say so."""
+    for record in every:
+        place = table.failed(record)
+        if place:
+            failed.append(place)
+        else:
+            yield record
+
+
+def _notes(names: Sequence[str], table: _Table, failed: Sequence[str], alone: Mapping[str, str]) -> Iterator[str]:
+    """What gives no points, and what the points are not."""
+    if failed:
+        yield f"{len(failed)} lines without a request that came through are left out"
+    hits = alone.get("cache_hit_rate", "")
+    if not re.fullmatch(r"0*\.?0*\s*%?", hits):
+        yield f"measured at a cache hit rate of {hits}: part of the prompts was cached, and T_prefill is understated"
+    unused = [name for name in names if name not in {*table.found.values(), *table.subjects.values()}]
+    if unused:
+        yield f"columns not used: {quoted(unused)}"
+
+
+def _assumptions(table: _Table) -> tuple[Assumption, ...]:
+    found = table.found
+    if not ("cached_tokens" in found and "input_tokens" in found):
+        return ()
+    told = f"whether {found['input_tokens']} counts the tokens of {found['cached_tokens']} too"
+    return (Assumption("tokens_include_cached", "yes" if table.include_cached else "no", told, ("yes", "no")),)
 
 
 def _how(ours: str, scale: Mapping[str, float]) -> str:
@@ -134,43 +241,46 @@ def _include_cached(found: Mapping[str, str], choices: Choices) -> bool:
     return said == "yes"
 
 
-def _row(
-    record: Record, found: Mapping[str, str], scale: Mapping[str, float], include: bool, subjects: Mapping[str, str]
-) -> Row:
-    def value(ours: str, lowest: float = 0.0) -> float | None:
-        return record.number(found[ours], lowest) if ours in found else None
-
-    def needed(ours: str) -> float:
-        number = value(ours)
-        if not number:
-            place = record.place(found[ours])
-            raise refuse(place, number, "is empty" if number is None else "must be greater than 0")
-        return number
-
-    tokens = needed("input_tokens" if "input_tokens" in found else "new_tokens")
-    cached = value("cached_tokens")
-    if cached and not include:
+def _row(record: Record, table: _Table) -> Row:
+    tokens = table.needed(record, "input_tokens" if "input_tokens" in table.found else "new_tokens")
+    cached = table.number(record, "cached_tokens")
+    if cached and not table.include_cached:
         tokens += cached
     if cached and cached >= tokens:
-        raise refuse(
-            record.place(found["cached_tokens"]), cached, f"must be less than the {tokens:g} tokens of the prompt"
-        )
-    concurrency, requests, tpot = value("concurrency", 1.0), value("requests"), value("tpot_s")
+        place = record.place(table.found["cached_tokens"])
+        raise refuse(place, cached, f"must be less than the {tokens:g} tokens of the prompt")
+    output = table.number(record, "output_tokens")
+    _check_stage(record, table.found["ttft_s"], output)
+    concurrency, rate = table.number(record, "concurrency", 1.0), _rate(record, table)
+    requests, tpot = table.number(record, "successful"), table.number(record, "tpot_s")
+    requests = table.number(record, "requests") if requests is None else requests
     return Row(
         place=f"line {record.line}",
         input_tokens=tokens,
-        ttft_s=needed("ttft_s") * scale["ttft_s"],
-        tpot_s=tpot * scale["tpot_s"] if tpot else None,
-        output_tokens=value("output_tokens"),
+        ttft_s=table.needed(record, "ttft_s") * table.scale["ttft_s"],
+        tpot_s=tpot * table.scale["tpot_s"] if tpot else None,
+        output_tokens=output,
         concurrency=concurrency,
-        requests=_all_failed(record, found, requests),
+        requests=None if requests is None else int(requests),
         cached_tokens=cached,
-        alone=concurrency in (None, 1.0),
-        group={ours: record.cells[name] for ours, name in subjects.items()},
+        requested_rate_rps=rate or None if rate != math.inf else None,
+        # at no rate all requests are sent at once, as far as the concurrency lets them
+        alone=concurrency == 1 if rate == math.inf else not rate and concurrency in (None, 1.0),
+        group={ours: record.cells[name] for ours, name in table.subjects.items()},
     )
 
 
-def _all_failed(record: Record, found: Mapping[str, str], requests: float | None) -> int | None:
-    if requests == 0:
-        raise refuse(record.place(found["requests"]), 0, "all requests failed: leave this line out")
-    return None if requests is None else int(requests)
+def _check_stage(record: Record, column: str, output: float | None) -> None:
+    """Raises DocumentError where a time may be that of the whole request."""
+    base = plain(column)
+    if output and output > 1 and (base in SAY_NO_STAGE or base.rpartition("_")[0] in SAY_NO_STAGE):
+        message = f"may be of the whole request, with {output:g} output tokens; call it ttft_s or ttft_ms if it ends at"
+        raise refuse(record.place(column), record.cells[column], f"{message} the first token, or e2e_s if it does not")
+
+
+def _rate(record: Record, table: _Table) -> float | None:
+    """Requests a second that were sent, infinite where all came at once. Raises DocumentError."""
+    column = table.found.get("requested_rate_rps", "")
+    if record.cells.get(column, "").lower() in ("inf", "infinity"):
+        return math.inf
+    return table.number(record, "requested_rate_rps")
