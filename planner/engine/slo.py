@@ -133,7 +133,7 @@ def _search(
 ) -> Kept:
     kept = best or Kept(None, np.inf, np.inf, 0)
     grid = loads(space, thresholds)
-    possible = (_choice(space, grid, rate_rps, bought) for bought in _kinds(space, grid, rate_rps))
+    possible = (_choice(space, grid, rate_rps, at, bought) for at, bought in _kinds(space, grid, rate_rps))
     choices = sorted((choice for choice in possible if choice), key=lambda choice: choice.usd_per_h)
     for done, choice in enumerate(choices):
         if choice.usd_per_h >= kept.usd_per_h:
@@ -144,22 +144,22 @@ def _search(
     return kept
 
 
-def _kinds(space: Space, grid: Loads, rate_rps: float) -> Iterator[Bought]:
-    """Every threshold with every chip, and every link that carries what crosses it; without counts."""
+def _kinds(space: Space, grid: Loads, rate_rps: float) -> Iterator[tuple[int, Bought]]:
+    """Every threshold, by its place, with every chip, and every link that carries what crosses it; without counts."""
     for at, threshold in enumerate(grid.thresholds):
         bits = rate_rps * grid.link_bits[at]
         for pd in range(len(space.pd)):
             if not bits:
-                yield Bought(None, None, pd, 0, 0, 0, np.inf)
+                yield at, Bought(None, None, pd, 0, 0, 0, np.inf)
                 continue
-            wide = [at for at, link in enumerate(space.links) if space.link_bps(link) > bits]
+            wide = [place for place, link in enumerate(space.links) if space.link_bps(link) > bits]
             for remote, link in product(range(len(space.prfaas)), wide):
-                yield Bought(remote, link, pd, 0, 0, 0, float(threshold))
+                yield at, Bought(remote, link, pd, 0, 0, 0, float(threshold))
 
 
-def _choice(space: Space, grid: Loads, rate_rps: float, bought: Bought) -> _Choice | None:
+def _choice(space: Space, grid: Loads, rate_rps: float, at: int, bought: Bought) -> _Choice | None:
     """The fewest instances; None where there are not as many."""
-    pd, at = space.pd[bought.pd], int(np.flatnonzero(grid.thresholds >= bought.threshold_tokens)[0])
+    pd = space.pd[bought.pd]
     busy = [0.0, rate_rps * grid.pd_p_s[bought.pd, at], rate_rps / pd.decode.instance_rps]
     most, usd, link_usd = (0, pd.most), (0.0, pd.usd_per_h), 0.0
     if bought.prfaas is not None and bought.link is not None:
@@ -272,7 +272,7 @@ def least_percentile(space: Space, rate_rps: float, share: float, around: Circum
     promise = Promise(0.0, share)
     found = [
         promise.of(Passages(_deployment(space, bought), rate_rps, around).ttft((ENDLESS, ENDLESS, ENDLESS)))
-        for bought in _kinds(space, loads(space, _thresholds(space)), rate_rps)
+        for _, bought in _kinds(space, loads(space, _thresholds(space)), rate_rps)
     ]
     return min(found, default=np.inf)
 

@@ -12,7 +12,7 @@ from planner.engine.search import Problem, best, surface
 from planner.engine.throughput import Form, evaluate, work
 from planner.evaluation import whatif
 from planner.scenario import load
-from tests.benchmarks import traces
+from tests.benchmarks import purchases, traces
 from tests.engine import plain
 from tests.engine.case_study import prfaas_pd
 from tests.engine.queues import simulated_waits
@@ -85,8 +85,9 @@ def main():
     argparse.ArgumentParser(prog="make bench", description=__doc__).parse_args()
     print(f"Python {platform.python_version()}, NumPy {np.__version__}, {platform.machine()}")
     print(f"{'':<48} {'ours, ms':>10} {'loop, ms':>12} {'ratio':>9}")
-    for title, ours, loop, note in (surface_row(), evaluation_row(), optimum_row(), whatif_row(), queue_row()):
-        beside = f"{loop:12,.1f} {loop / ours:8,.0f}×" if loop else f"{'–':>12} {'–':>9}"
+    rows = (surface_row, evaluation_row, optimum_row, whatif_row, queue_row, purchases.front_row)
+    for title, ours, loop, note in (*(row() for row in rows), purchases.equal_cost_row(median_ms)):
+        beside = f"{loop:12,.1f} {loop / ours:8,.3g}×" if loop else f"{'–':>12} {'–':>9}"
         print(f"{title:<48} {ours:10.2f} {beside}  {note}")
     print(*traces.lines(), sep="\n")
 

@@ -13,6 +13,7 @@ from planner.engine.arrivals import Renewal
 from planner.engine.cost import LinkRate
 from planner.engine.latency import Circumstances, under_load
 from planner.engine.least_cost import Bought, cheapest
+from planner.engine.lengths import Empirical
 from planner.engine.options import LinkOption, PdOption, PrfaasOption, Reserve, loads
 from planner.engine.slo import Promise, cheapest_keeping
 from planner.engine.throughput import evaluate
@@ -106,3 +107,10 @@ def test_progress_tells_the_least_cost_so_far():
     assert told
     assert all(done < total for done, total, _ in told)
     assert "USD/h so far" in told[-1][2]
+
+
+def test_among_few_lengths_the_longest_may_be_the_threshold_next_to_the_best():
+    few = space(lengths=Empirical(np.array([2_000.0, 60_000.0]), [9, 1]))
+    found = cheapest_keeping(few, 3.0, Promise(6.0), STEADY)
+    assert found.bought.prfaas is not None
+    assert promised(few, found.bought, 3.0, Promise(6.0)) <= 6.0
