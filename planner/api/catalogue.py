@@ -18,6 +18,7 @@ from rest_framework.response import Response
 
 from planner import seeding, store
 from planner.api.evaluate import ErrorsSerializer
+from planner.documents.brief import LONGEST, without_long_lists
 from planner.documents.errors import from_validation, refuse
 from planner.documents.fields import Table
 from planner.documents.plain import printable
@@ -38,6 +39,14 @@ class EntrySerializer(serializers.ModelSerializer[Entry]):
             "name", "title", "revision", "archived", "origin", "created_at", "updated_at", "facts", "document",
         ]  # fmt: skip
         read_only_fields = fields
+
+
+class ListedSerializer(EntrySerializer):
+    """The same in a list of many: recorded figures by the thousand are had one entry at a time."""
+
+    def to_representation(self, instance: Entry) -> dict[str, Any]:
+        found = super().to_representation(instance)
+        return {**found, "document": without_long_lists(found["document"])}
 
 
 class RevisionSerializer(serializers.ModelSerializer[Revision]):
@@ -99,7 +108,11 @@ ARCHIVED = {"no": False, "yes": True, "all": None}
 
 
 @extend_schema_view(
-    list=extend_schema(summary="All entries", parameters=FILTERS),
+    list=extend_schema(
+        summary="All entries",
+        description=f"Documents come without lists of more than {LONGEST} values; the entry by its name has them.",
+        parameters=FILTERS,
+    ),
     retrieve=extend_schema(summary="One entry"),
 )
 class EntryViewSet(viewsets.ReadOnlyModelViewSet[Entry]):
@@ -118,7 +131,7 @@ class EntryViewSet(viewsets.ReadOnlyModelViewSet[Entry]):
 
     def list(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         page = self.paginate_queryset(narrowed(self.get_queryset(), request.query_params, self.filters))
-        return self.get_paginated_response(EntrySerializer(page or [], many=True).data)
+        return self.get_paginated_response(ListedSerializer(page or [], many=True).data)
 
     def retrieve(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         return _entry(self.get_object())

@@ -178,6 +178,21 @@ def test_lists_are_narrowed_sorted_and_cut_into_pages():
     assert len(listed("page_size=2")) == 2
 
 
+def test_a_list_leaves_out_what_is_recorded_by_the_thousand_and_an_entry_has_it():
+    seeding.seed()
+    (brief,) = [each for each in listed("", "traffic") if each["name"] == "synthetic-conversations"]
+    whole = Client().get(address("traffic", "synthetic-conversations")).json()
+    assert len(whole["document"]["input_tokens"]["samples"]) > 100
+    assert brief["document"]["input_tokens"] == {"distribution": "empirical"}
+    assert "uncached" not in brief["document"]["prefix"]
+    assert brief["document"]["prefix"]["token_hit_ratio"] == whole["document"]["prefix"]["token_hit_ratio"]
+    assert brief["facts"] == whole["facts"]
+    assert len(Client().get(address("traffic")).content) < 50_000
+    for kind in ("models", "profiles", "links"):
+        for each in listed("page_size=200", kind):
+            assert each["document"] == Client().get(address(kind, each["name"])).json()["document"]
+
+
 def test_what_nobody_states_comes_last_whichever_way():
     seeding.seed()
     for ordering in ("document.tdp_w", "-document.tdp_w"):

@@ -202,6 +202,17 @@ def test_an_entry_shows_every_field_its_sources_and_its_document(client, stored,
         assert f'filename="{document["name"]}.{ending}"' in taken.headers["Content-Disposition"]
 
 
+def test_of_lists_by_the_thousand_an_entrys_page_shows_the_first_values_and_where_all_are(client):
+    lengths = {"distribution": "empirical", "samples": list(range(1, 150_001))}
+    store.create("traffic", {**TRAFFIC, "input_tokens": lengths})
+    page = client.get("/catalogue/traffic/t1/").content.decode()
+    assert len(page) < 200_000
+    assert "and 149,980 more" in page
+    assert "Long lists are cut here" in page
+    whole = json.loads(client.get("/catalogue/traffic/t1.json").content)
+    assert whole["input_tokens"] == lengths
+
+
 def test_an_entry_leads_to_what_it_names_and_what_names_it(client, stored):
     assert 'href="/catalogue/models/m1/"' in page_of(client, "/catalogue/profiles/p1/")
     chip = page_of(client, "/catalogue/hardware/x1/")

@@ -16,6 +16,7 @@ from frontend.catalogue import details, kinds, kv_sizes, offers, profile_points,
 from frontend.pages.catalogue.found import document_file, entry_or_404
 from planner import store
 from planner.catalog import files
+from planner.documents.brief import with_short_lists
 from planner.entries import KINDS
 from planner.models import Entry
 
@@ -25,6 +26,7 @@ def entry(request: HttpRequest, kind: str, name: str) -> HttpResponse:
     """The page of an entry."""
     found = entry_or_404(kind, name)
     document = store.written(found)
+    shown = with_short_lists(document)
     more = MORE.get(kind)
     context = {
         "kind": kind,
@@ -35,8 +37,9 @@ def entry(request: HttpRequest, kind: str, name: str) -> HttpResponse:
         "sections": details.sections(kind, document),
         "sources": details.sources(document),
         "users": details.users(store.users(found)),
-        "yaml": files.as_yaml(document),
-        "json": files.as_json(document),
+        "yaml": files.as_yaml(shown),
+        "json": files.as_json(shown),
+        "is_cut": shown != document,
         "charts_template": _charts(kind),
         "provenance_kinds": words.PROVENANCE,
         "more_template": f"catalogue/of_{kind}.html" if more else "",
