@@ -11,6 +11,7 @@ from celery import shared_task
 from celery.exceptions import Reject
 
 from planner import evaluation, jobs, process, shards, uploads
+from planner.documents.errors import DocumentError
 from planner.engine import fleet, front, purchasing, search
 from planner.fleet import document as fleets
 from planner.fleet import result as fleet_result
@@ -105,7 +106,7 @@ def _work(claim: jobs.Claim) -> None:
         claim.stopped()
     except process.ChildDied as death:
         claim.died(str(death))
-    except process.ChildFailed as failure:
+    except (process.ChildFailed, DocumentError) as failure:
         claim.fail(str(failure))
     except Exception as error:
         # The last chance to say why: an accepted job either ends or says why not.

@@ -18,6 +18,7 @@ from planner import exchange, jobs, recorded, store
 from planner.catalog import files
 from planner.documents.errors import DocumentError, FieldError, refuse
 from planner.entries import KINDS, check, check_naming
+from planner.entries.base import Entry
 from planner.importers import models, prices, profiles, traces
 from planner.importers.base import Assumption, Choices, Imported, Mapped
 from planner.importers.tables import slug
@@ -154,12 +155,19 @@ def _without_names(choices: Choices) -> Choices:
 def _named(imported: Imported, upload: Upload, choices: Choices) -> Imported:
     """Under the name that the user chose, or else the best that is known."""
     document = {**imported.document, "name": choices.get("name") or _best_name(imported, upload)}
-    if store.named(imported.kind, document["name"]) and choices.get("replace") != "yes":
-        taken = f"is taken among {imported.kind}; choose another name, or say replace = yes"
-        raise refuse("name", document["name"], taken)
+    if store.named(imported.kind, document["name"]):
+        _require_replacing(imported.kind, document["name"], choices)
     if choices.get("title"):
         document["title"] = choices["title"]
     return replace(imported, document=document)
+
+
+def _require_replacing(kind: str, name: str, choices: Choices) -> None:
+    """Raises DocumentError where a name is taken; traffic is recorded, and what was recorded is not replaced."""
+    if kind == "traffic":
+        raise refuse("name", name, "is taken among traffic; choose another name")
+    if choices.get("replace") != "yes":
+        raise refuse("name", name, f"is taken among {kind}; choose another name, or say replace = yes")
 
 
 ANY_FILE = re.compile(
@@ -204,6 +212,9 @@ def _catalogue(path: Path) -> Iterable[Imported]:
 
 def _only_kind(document: dict[str, Any]) -> str:
     """The kind of a lone entry, of which only one schema has the fields. Raises DocumentError where none takes it."""
+    if document.keys() <= Entry.model_fields.keys():
+        said = "says nothing of its kind: give it the fields of one, or list it under schema_version: 1 and its kind"
+        raise refuse(None, None, f"{said} ({', '.join(KINDS)})")
     refusals = []
     for kind in KINDS:
         try:
@@ -224,7 +235,7 @@ def submit_trace(upload: Upload, choices: Choices, *, by: int | None = None) -> 
     check_naming(given["name"], given.get("title", ""))
     traces.open_trace(upload.path, _without_names(given))
     if store.named("traffic", given["name"]):
-        raise refuse("name", given["name"], "is taken among traffic; choose another")
+        _require_replacing("traffic", given["name"], given)
     document = {"upload": str(upload.pk), "file": upload.name, "choices": given, "by": by}
     with transaction.atomic():
         job = jobs.submit(Job.Kind.IMPORT_TRACE, upload.name, document, created_by=by)

@@ -159,7 +159,8 @@ def _store(request: HttpRequest, upload: Upload, given: dict[str, str]) -> HttpR
         messages.error(request, str(problem))
         return redirect("jobs-page" if upload.kind == Upload.Kind.TRACE else "catalogue")
     changed = [put for put in stored if put.status != "equal"]
-    messages.success(request, f"{len(changed)} entries stored, {len(stored) - len(changed)} equal to what was there.")
+    count = "1 entry" if len(changed) == 1 else f"{len(changed)} entries"
+    messages.success(request, f"{count} stored, {len(stored) - len(changed)} equal to what was there.")
     return redirect(address(stored[0]) if len(stored) == 1 else "catalogue")
 
 

@@ -152,3 +152,10 @@ def test_whatever_is_missing_leads_on(client, address):
     page = answer.content.decode()
     assert (answer.status_code, "matches the given query" in page, "Nothing is here" in page) == (404, False, True)
     assert 'href="/catalogue/"' in page
+
+
+@pytest.mark.parametrize(("names", "said"), [(["x1"], "1 entry stored"), (["x1", "x2"], "2 entries stored")])
+def test_what_was_stored_is_counted_in_words(writer, names, said):
+    chips = [{"name": name, "tdp_w": 700.0} for name in names]
+    address = bring(writer, "catalogue", json.dumps({"schema_version": 1, "hardware": chips}))
+    assert said in writer.post(address, {"do": "store"}, follow=True).content.decode()

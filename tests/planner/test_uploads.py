@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from planner import seeding, store, tasks, uploads
+from planner import process, seeding, store, tasks, uploads
 from planner.catalog import files
 from planner.catalog.traces.generate import completions, conversations
 from planner.documents.errors import DocumentError
@@ -173,6 +173,28 @@ def test_stored_traffic_makes_a_scenario_of_recorded_lengths():
     assert store.scenario_of(entry).provenance("traffic.input_tokens.samples")["kind"] == "measured"
 
 
+def test_a_recorded_trace_does_not_replace_another_and_no_words_offer_it():
+    import_trace(take("trace", completions(), "a.csv"))
+    upload = take("trace", completions(), "a.csv")
+    for choices in ({}, {"replace": "yes"}):
+        (error,) = uploads.preview(upload, choices).errors
+        assert error.message == "is taken among traffic; choose another name"
+        with pytest.raises(DocumentError, match=r"choose another name$"):
+            uploads.submit_trace(upload, choices)
+
+
+def test_a_job_that_is_refused_says_why_in_the_same_words(monkeypatch):
+    monkeypatch.setattr(process, "make_ready", lambda: None)
+    monkeypatch.setattr(
+        process, "run", lambda function, problem, on_progress, should_stop: function(problem, lambda *told: None)
+    )
+    job = uploads.submit_trace(take("trace", completions(), "a.csv"), {})
+    import_trace(take("trace", completions(), "a.csv"))
+    tasks.run_job(str(job.pk), job.attempt)
+    job.refresh_from_db()
+    assert (job.state, job.error) == ("failed", "name: 'a' is taken among traffic; choose another name")
+
+
 def test_of_a_large_trace_only_the_beginning_is_read_for_the_page(settings):
     settings.PREVIEW_MAX_BYTES = 1000
     upload = take("trace", completions(), "large.csv")
@@ -191,6 +213,12 @@ def test_an_entrys_own_export_is_read_back_without_a_word_about_its_kind(kind, n
     entry = Entry.objects.get(kind=kind, name=name)
     document = {**store.written(entry), "name": "copy"}
     assert [put.entry.kind for put in uploads.keep(take("catalogue", files.as_yaml(document)), {})] == [kind]
+
+
+@pytest.mark.parametrize("text", ["name: a\n", "name: a\ntitle: A\nnotes: what\n"])
+def test_a_lone_entry_that_says_nothing_of_its_kind_is_no_hardware(text):
+    with pytest.raises(DocumentError, match=r"says nothing of its kind.*hardware, models"):
+        uploads.keep(take("catalogue", text), {})
 
 
 def test_a_lone_entry_that_is_none_is_told_what_is_wrong_with_it():
