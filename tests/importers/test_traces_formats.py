@@ -223,6 +223,13 @@ def test_any_json_lines_can_be_read_by_choosing_keys(tmp_path):
     assert (found["input_tokens"]["mean"], found["span_s"]) == (20, 2.5)
 
 
+def test_of_few_requests_the_rate_and_the_rate_of_their_gaps_are_told(tmp_path):
+    found = inspected(tmp_path, PLAIN + "0,10,1\n50,20,2\n113,30,3\n")
+    assert found["rate_rps"] == pytest.approx(3 / 113)
+    assert found["counts"]["1_s"]["mean"] == pytest.approx(2 / 113)
+    assert any("their gaps alone give 0.0177 req/s" in note for note in found["notes"])
+
+
 # --- columns that are no lengths and times -----------------------------------------------------------------------
 
 STATED = "arrival_s,input_tokens,output_tokens,{0}\n0,10,1,{1}\n1,20,2,{1}\n2,,,{2}\n3,30,3,{2}\n"

@@ -51,7 +51,10 @@ class Read:
 
     @property
     def rate_rps(self) -> float | None:
-        """Requests a second from the first to the last; None where that says nothing."""
+        """All requests over the time from the first to the last, as publishers count; None where it says nothing.
+
+        The mean of `counts` leaves the last window out: it is the rate less a request, which only few requests show.
+        """
         if not self.span_s or self.lull_s:
             return None
         return self.statistics.rows / self.span_s
@@ -68,7 +71,7 @@ class Read:
                 f"nothing arrives for {lasting} in the midst of the trace: no rate is given for all of it{active}"
             )
         if statistics.rows < FEW:
-            found.append(f"only {statistics.rows} requests: too few to plan on")
+            found.append(f"only {statistics.rows} requests: too few to plan on{self._between()}")
         shortest, longest = (statistics.input_tokens.summary()[key] for key in ("min", "max"))
         if shortest == longest and statistics.rows > 1:
             found.append(f"all requests have {shortest:,} input tokens: percentiles say nothing")
@@ -76,6 +79,13 @@ class Read:
             share = statistics.hits.uncached.count
             found.append(f"prefix hits are counted over the first {share:,} requests: then there are too many blocks")
         return found
+
+    def _between(self) -> str:
+        """How far apart few requests lie: their rate counts one more of them than there are gaps."""
+        if not self.reader.clock.known or not self.rate_rps or not self.span_s:
+            return ""
+        gaps = self.statistics.rows - 1
+        return f"; the rate counts each of them, their gaps alone give {gaps / self.span_s:.4g} req/s"
 
 
 def read(
