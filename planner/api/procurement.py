@@ -60,6 +60,9 @@ class QuestionSerializer(serializers.Serializer[Any]):
     )
     percentile = serializers.ChoiceField([50, 90, 99], default=90, help_text="front: of TTFT.")
     rates = serializers.IntegerField(default=8, help_text="front: how many rates, up to rate_rps.")
+    seconds = serializers.FloatField(
+        required=False, help_text="Time for a search under a promise, or for each rate of a front; the gap is told."
+    )
     vary = serializers.DictField(
         required=False,
         help_text="break_even: parameter (price_ratio, link_usd_per_gb, bandwidth_bps, length_factor or kv_factor), "

@@ -32,7 +32,8 @@ class EqualCost:
     """The purchase that carries the most for a budget, and its limit there.
 
     `bound_rps` is what fractions of instances would carry: no purchase carries more. `combinations` counts the
-    deployments that were compared: chips, links, counts, splits and thresholds, each with each.
+    deployments that were compared: chips, links, counts, splits and thresholds, each with each; `tried` how many
+    prices of a chip or link at a threshold it took.
     """
 
     bought: Bought
@@ -40,6 +41,19 @@ class EqualCost:
     cost: Cost
     bound_rps: float
     combinations: int
+    tried: int
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts the prices that were worked out."""
+
+    tried: int = 0
+
+    def cheapest(self, space: Space, grid: Loads, rate_rps: float, whole: bool = True) -> Priced | None:
+        """See `least_cost.cheapest`."""
+        self.tried += grid.thresholds.size * (len(space.prfaas) + len(space.links) + len(space.pd))
+        return cheapest(space, grid, rate_rps, whole)
 
 
 def best(space: Space, budget_usd_per_h: float) -> EqualCost | None:
@@ -47,26 +61,31 @@ def best(space: Space, budget_usd_per_h: float) -> EqualCost | None:
 
     Whole instances and every threshold; among equal Λ_max the cheapest.
     """
-    grid = loads(space)
-    found = list(_rising(space, grid, budget_usd_per_h))
+    grid, tally = loads(space), Tally()
+    found = list(_rising(space, grid, budget_usd_per_h, tally))
     if not found:
         return None
     bought, limit = found[-1]
-    fractions = dearest(space, grid, budget_usd_per_h, whole=False)
+    fractions = dearest(space, grid, budget_usd_per_h, whole=False, tally=tally)
     return EqualCost(
         bought=bought,
         limit=limit,
         cost=cost(space, bought, limit.egress_bps),
         bound_rps=max(fractions[0] if fractions else 0.0, limit.lambda_max_rps),
         combinations=space.combinations(grid.thresholds.size),
+        tried=tally.tried,
     )
 
 
-def dearest(space: Space, grid: Loads, budget_usd_per_h: float, whole: bool) -> tuple[float, Priced] | None:
+def dearest(
+    space: Space, grid: Loads, budget_usd_per_h: float, whole: bool, tally: Tally | None = None
+) -> tuple[float, Priced] | None:
     """The greatest rate on a grid of thresholds that the budget pays for, and its cheapest purchase; None if none."""
 
+    counting = tally or Tally()
+
     def affordable(rate_rps: float) -> Priced | None:
-        found = cheapest(space, grid, rate_rps, whole)
+        found = counting.cheapest(space, grid, rate_rps, whole)
         return found if found and found.usd_per_h <= budget_usd_per_h * (1 + ROUNDING) else None
 
     low, high, found = 0.0, FIRST_RPS, None
@@ -83,9 +102,9 @@ def dearest(space: Space, grid: Loads, budget_usd_per_h: float, whole: bool) -> 
     return (low, found) if found else None
 
 
-def _rising(space: Space, grid: Loads, budget_usd_per_h: float) -> Iterator[tuple[Bought, Throughput]]:
+def _rising(space: Space, grid: Loads, budget_usd_per_h: float, tally: Tally) -> Iterator[tuple[Bought, Throughput]]:
     """Purchases that carry more and more: from the grid's own to one that no other threshold and count surpasses."""
-    found = dearest(space, grid, budget_usd_per_h, whole=True)
+    found = dearest(space, grid, budget_usd_per_h, whole=True, tally=tally)
     priced, reached = (found[1] if found else None), 0.0
     while priced and priced.usd_per_h <= budget_usd_per_h * (1 + ROUNDING):
         bought, limit = at_its_limit(space, priced.bought, budget_usd_per_h)
@@ -94,7 +113,7 @@ def _rising(space: Space, grid: Loads, budget_usd_per_h: float) -> Iterator[tupl
         yield bought, limit
         reached = limit.lambda_max_rps
         rate_rps = reached * (1 + CLOSE)
-        priced = cheapest(space, loads(space, critical(space, grid, rate_rps)), rate_rps)
+        priced = tally.cheapest(space, loads(space, critical(space, grid, rate_rps)), rate_rps)
 
 
 def at_its_limit(space: Space, bought: Bought, budget_usd_per_h: float) -> tuple[Bought, Throughput]:

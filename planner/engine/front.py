@@ -16,7 +16,7 @@ from planner.engine.latency import Circumstances, LoadedTtft
 from planner.engine.least_cost import Bought
 from planner.engine.options import ROUNDING, Space
 from planner.engine.search import Report
-from planner.engine.slo import Promise, cheapest_keeping, least_percentile, ttft
+from planner.engine.slo import Kept, Promise, cheapest_keeping, least_percentile, ttft
 
 LOOSEST_S = 1e9
 """A promise that every stable deployment keeps."""
@@ -42,33 +42,43 @@ class Shard:
     rate_rps: float
     share: float
     around: Circumstances
+    seconds: float = float("inf")
+    """Time for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The points of one rate, the cheapest first, and how many deployments were evaluated for them."""
+    """The points of one rate, the cheapest first, and what they took; `gap` is the greatest of theirs."""
 
     points: tuple[Point, ...]
     tried: int
+    pruned: int
+    gap: float
 
 
 def at_rate(asked: Shard, report: Report) -> Found:
     """The points of the front at one rate; none where nothing carries it."""
     points: list[Point] = []
-    tried = 0
+    searches: list[Kept] = []
     least_s = least_percentile(asked.space, asked.rate_rps, asked.share, asked.around)
     promises = [LOOSEST_S, *(slack * least_s for slack in SLACKS)]
     for done, promised in enumerate(promises):
         best = f"{points[-1].usd_per_h:,.2f} USD/h" if points else "nothing yet"
         report(done, len(promises), f"{asked.rate_rps:.3g} req/s: {best}")
-        found = cheapest_keeping(asked.space, asked.rate_rps, Promise(promised, asked.share), asked.around)
-        tried += found.tried
+        promise, seconds_left = Promise(promised, asked.share), asked.seconds / len(promises)
+        found = cheapest_keeping(asked.space, asked.rate_rps, promise, asked.around, seconds=seconds_left)
+        searches.append(found)
         if found.bought is None:
             break
         seconds = ttft(asked.space, found.bought, asked.rate_rps, asked.around)
         points.append(Point(found.bought, asked.rate_rps, found.usd_per_h, seconds))
     report(len(promises), len(promises), f"{asked.rate_rps:.3g} req/s: done")
-    return Found(tuple(points), tried)
+    return Found(
+        tuple(points),
+        sum(each.tried for each in searches),
+        sum(each.pruned for each in searches),
+        max(each.gap for each in searches),
+    )
 
 
 def unbeaten(standings: Sequence[tuple[float, float, float]]) -> list[int]:

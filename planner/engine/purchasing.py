@@ -16,7 +16,7 @@ from planner.engine.least_cost import Bought, cheapest
 from planner.engine.marginal import Step, steps
 from planner.engine.options import Space, loads
 from planner.engine.search import Report
-from planner.engine.slo import Promise, cheapest_keeping, least_percentile, ttft
+from planner.engine.slo import Kept, Promise, cheapest_keeping, least_percentile, ttft
 from planner.engine.throughput import Throughput, evaluate
 
 
@@ -47,6 +47,8 @@ class ForRate:
     rate_rps: float
     around: Circumstances
     promise: Promise | None = None
+    seconds: float = float("inf")
+    """Time for the search under a promise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,12 @@ class Answer:
     bound: float | None
     steps: tuple[Step, ...]
     combinations: int
+    tried: int
+    """What it took to compare them: prices of chips and links at a threshold, or TTFTs of deployments."""
+    pruned: int = 0
+    """Choices of threshold, chips and link that could not be cheaper, and were not tried."""
+    gap: float = 0.0
+    """By what share a cheaper purchase may have been missed, for want of time."""
     most: Purchase | None = None
     """What carries the most at any price, where nothing carries the rate that was asked for."""
     least_s: float | None = None
@@ -82,6 +90,7 @@ def for_budget(asked: ForBudget, report: Report) -> Answer:
         bound=found.bound_rps if found else None,
         steps=tuple(next_),
         combinations=found.combinations if found else asked.space.combinations(equal_cost.GRID + 1),
+        tried=found.tried if found else 0,
     )
 
 
@@ -89,9 +98,11 @@ def for_rate(asked: ForRate, report: Report) -> Answer:
     """The cheapest purchase that carries the rate and keeps the promise; where none does, how far that is."""
     space, rate_rps = asked.space, asked.rate_rps
     report(0, 3, f"{space.combinations(equal_cost.GRID + 1):,} deployments")
-    best = _carrying(asked)
+    kept = None if asked.promise is None else _keeping(asked, asked.promise)
+    best = _carrying(asked, kept)
     report(1, 3, "the same without PrfaaS")
-    alone = _carrying(replace(asked, space=without_prfaas(space)))
+    near = replace(asked, space=without_prfaas(space))
+    alone = _carrying(near, None if asked.promise is None else _keeping(near, asked.promise))
     report(2, 3, "what to buy next" if best else "the most that there is")
     bound = cheapest(space, loads(space), rate_rps, whole=False)
     most = None if best else equal_cost.best(space, float("inf"))
@@ -101,6 +112,9 @@ def for_rate(asked: ForRate, report: Report) -> Answer:
         bound=bound.usd_per_h if bound else None,
         steps=tuple(steps(space, best.bought)) if best else (),
         combinations=space.combinations(equal_cost.GRID + 1),
+        tried=kept.tried if kept else _priced(space),
+        pruned=kept.pruned if kept else 0,
+        gap=kept.gap if kept else 0.0,
         most=Purchase(most.bought, most.limit, most.cost) if most else None,
         least_s=None if best else _least_s(asked),
     )
@@ -114,9 +128,14 @@ def _least_s(asked: ForRate) -> float | None:
     return least_percentile(asked.space, asked.rate_rps, asked.promise.share, asked.around)
 
 
-def _carrying(asked: ForRate) -> Purchase | None:
-    """The cheapest purchase; its cost is that of the rate, not of its limit."""
-    bought = _cheapest(asked) if asked.promise is None else _keeping(asked, asked.promise)
+def _priced(space: Space) -> int:
+    """Prices that one pass over the thresholds works out."""
+    return (equal_cost.GRID + 1) * (len(space.prfaas) + len(space.links) + len(space.pd))
+
+
+def _carrying(asked: ForRate, kept: Kept | None) -> Purchase | None:
+    """The cheapest purchase, which was searched for already if it keeps a promise; it costs what the rate does."""
+    bought = kept.bought if kept else _cheapest(asked)
     if bought is None:
         return None
     limit = evaluate(equal_cost.deployment(asked.space, bought), asked.space.form)
@@ -125,8 +144,8 @@ def _carrying(asked: ForRate) -> Purchase | None:
     return Purchase(bought, limit, cost, ttft(asked.space, bought, asked.rate_rps, asked.around))
 
 
-def _keeping(asked: ForRate, promise: Promise) -> Bought | None:
-    return cheapest_keeping(asked.space, asked.rate_rps, promise, asked.around).bought
+def _keeping(asked: ForRate, promise: Promise) -> Kept:
+    return cheapest_keeping(asked.space, asked.rate_rps, promise, asked.around, seconds=asked.seconds)
 
 
 def _cheapest(asked: ForRate) -> Bought | None:

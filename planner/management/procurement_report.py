@@ -46,8 +46,7 @@ def _answer(result: dict[str, Any]) -> list[str]:
         rows.append(f"  bound              {result['distance_to_bound']:.2%} better, with fractions of instances")
     if result["buy_next"]:
         rows.append(f"  {result['buy_next']}")
-    rows.append(f"  searched           {result['combinations']:,} deployments")
-    return rows
+    return [*rows, f"  searched           {result['combinations']:,} deployments", _searched(result)]
 
 
 def _purchase(title: str, purchase: dict[str, Any]) -> list[str]:
@@ -85,7 +84,13 @@ def _front(result: dict[str, Any]) -> list[str]:
             f"t {figure(point['threshold_tokens'], '{:,.0f}')}"
         )
     rows += [f"  {result['refusal']}"] if result["refusal"] else []
-    return [*rows, f"  tried              {result['tried']:,} deployments"]
+    return [*rows, _searched(result)]
+
+
+def _searched(result: dict[str, Any]) -> str:
+    searched = result["searched"]
+    gap = "" if searched["gap"] == 0 else f", gap {figure(searched['gap'], '{:.1%}')} for want of time"
+    return f"  tried              {searched['tried']:,}, could not be better {searched['pruned']:,}{gap}"
 
 
 def _tie(result: dict[str, Any]) -> list[str]:

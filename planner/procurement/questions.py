@@ -33,9 +33,8 @@ def problem(asked: Asked) -> purchasing.Problem:
         case "equal_cost":
             return purchasing.ForBudget(space, budget(asked))
         case "least_cost":
-            return purchasing.ForRate(
-                space, asked.question.rate_rps or 0.0, build.circumstances(asked), _promise(asked)
-            )
+            around, rate_rps = build.circumstances(asked), asked.question.rate_rps or 0.0
+            return purchasing.ForRate(space, rate_rps, around, _promise(asked), _seconds(asked))
         case "break_even":
             return _compared(asked, asked.question.vary or Vary(parameter="price_ratio", lowest=1, highest=5))
     raise ValueError(f"{asked.question.problem} is asked in parts")
@@ -63,6 +62,10 @@ def _promise(asked: Asked) -> Promise | None:
     return Promise(given.ttft_s, given.percentile / 100) if given else None
 
 
+def _seconds(asked: Asked) -> float:
+    return asked.question.seconds or float("inf")
+
+
 # --- a front, rate by rate ---------------------------------------------------------------------------------------
 
 
@@ -74,7 +77,8 @@ def shards(asked: Asked) -> list[dict[str, Any]]:
 
 def shard(asked: Asked, rate_rps: float) -> front.Shard:
     """The engine's question about one rate of a front."""
-    return front.Shard(build.space(asked), rate_rps, asked.question.percentile / 100, build.circumstances(asked))
+    share = asked.question.percentile / 100
+    return front.Shard(build.space(asked), rate_rps, share, build.circumstances(asked), _seconds(asked))
 
 
 def shard_answered(asked: Asked, posed: front.Shard, found: front.Found) -> dict[str, Any]:
@@ -82,7 +86,7 @@ def shard_answered(asked: Asked, posed: front.Shard, found: front.Found) -> dict
     return {
         "rate_rps": posed.rate_rps,
         "points": [result.point_document(asked, posed.space, point) for point in found.points],
-        "tried": found.tried,
+        "searched": result.searched_document(found.tried, found.pruned, found.gap),
     }
 
 
@@ -90,7 +94,7 @@ def merged(asked: Asked, parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The result document of a front, from those of its rates in their order."""
     points = [point for part in parts for point in part["points"]]
     kept = front.unbeaten([result.standing(point, asked.question.percentile) for point in points])
-    return result.front_document(asked, [points[at] for at in kept], sum(part["tried"] for part in parts))
+    return result.front_document(asked, [points[at] for at in kept], [part["searched"] for part in parts])
 
 
 def point_scenario(asked: Asked, point: Mapping[str, Any]) -> Scenario:

@@ -43,6 +43,7 @@ def answer_document(asked: Asked, space: Space, answer: Answer, budget_usd_per_h
         "most": purchase_document(asked, space, answer.most) if answer.most else None,
         "refusal": _refusal(asked, answer, budget_usd_per_h),
         "combinations": answer.combinations,
+        "searched": searched_document(answer.tried, answer.pruned, answer.gap),
         "scenario_document": filled.scenario_of(asked, space, best.bought).document() if best else None,
     }
 
@@ -60,13 +61,26 @@ def tie_document(asked: Asked, tie: Tie) -> dict[str, Any]:
     }
 
 
-def front_document(asked: Asked, points: list[dict[str, Any]], tried: int) -> dict[str, Any]:
-    """The front of cost, rate and TTFT: points by rate, then cost."""
+def searched_document(tried: int, pruned: int, gap: float) -> dict[str, Any]:
+    """What a search took: what was tried, what was left out because it could not be better, and the gap that is left.
+
+    `gap` is by what share a cheaper purchase may have been missed for want of time, null where none was found at all.
+    """
+    return {"tried": tried, "pruned": pruned, "gap": evaluation.number(gap)}
+
+
+def front_document(asked: Asked, points: list[dict[str, Any]], parts: list[dict[str, Any]]) -> dict[str, Any]:
+    """The front of cost, rate and TTFT: points by rate, then cost; `parts` are what each rate took."""
+    gaps = [part["gap"] for part in parts]
     return {
         **_head(asked),
         "percentile": asked.question.percentile,
         "points": points,
-        "tried": tried,
+        "searched": {
+            "tried": sum(part["tried"] for part in parts),
+            "pruned": sum(part["pruned"] for part in parts),
+            "gap": None if None in gaps else max(gaps, default=0.0),
+        },
         "refusal": "" if points else "Nothing that may be bought carries the least of these rates.",
         "given": given_document(asked),
     }
@@ -270,6 +284,8 @@ def _refusal(asked: Asked, answer: Answer, budget_usd_per_h: float | None) -> st
     """Why there is no purchase: which constraint, and by how much."""
     if answer.best is not None:
         return ""
+    if answer.gap > 0:
+        return "Nothing was found in the time that was given: allow more seconds, or fewer options."
     if asked.question.problem == "equal_cost":
         return (
             f"{budget_usd_per_h:,.4g} USD an hour pay for no deployment: one prefill and one decode instance cost more."

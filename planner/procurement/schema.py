@@ -90,5 +90,7 @@ class Question(Table):
     """Of TTFT, in a front."""
     rates: Annotated[int, Field(ge=1, le=50)] = 8
     """How many rates a front has."""
+    seconds: Annotated[float, Field(gt=0, le=86_400)] | None = None
+    """Time for a search under a promise, or for each rate of a front; without it the search ends when it is done."""
     vary: Vary | None = None
     provenance: Origins = {}

@@ -44,7 +44,7 @@ def test_a_tighter_promise_costs_more(ttft_s, usd):
 def test_a_promise_below_prefill_itself_cannot_be_kept():
     found = cheapest_keeping(space(), 3.0, Promise(3.0), STEADY)
     assert found.bought is None
-    assert found.least_s == pytest.approx(3.55, abs=0.01)
+    assert slo.least_percentile(space(), 3.0, 0.9, STEADY) == pytest.approx(3.55, abs=0.01)
 
 
 @settings(max_examples=10, deadline=None)
@@ -62,7 +62,7 @@ def test_no_counts_that_keep_the_promise_are_cheaper(rate_rps, slack, share, res
         links=(LinkOption("wan", 20e9, LinkRate(1.0, usd_per_byte)),),
         reserve=reserve,
     )
-    least = slo.cheapest_keeping(given_space, rate_rps, Promise(1e-3, share), STEADY).least_s
+    least = slo.least_percentile(given_space, rate_rps, share, STEADY)
     promise = Promise(least * slack, share)
     found = cheapest_keeping(given_space, rate_rps, promise, STEADY)
     cheapest_tried = brute(given_space, rate_rps, promise)
@@ -90,6 +90,24 @@ def brute(given_space, rate_rps, promise):
             if cheaper and promised(given_space, bought, rate_rps, promise) <= promise.ttft_s:
                 most = usd.usd_per_h
     return most
+
+
+def test_a_search_that_runs_out_of_time_says_what_it_may_have_missed():
+    in_time = cheapest_keeping(space(), 3.0, Promise(5.0), STEADY)
+    assert in_time.gap == 0
+    assert in_time.tried > 0
+    hurried = cheapest_keeping(space(), 3.0, Promise(5.0), STEADY, seconds=0.0)
+    assert hurried.bought is None
+    assert hurried.gap == np.inf
+    assert hurried.at_least_usd_per_h <= in_time.usd_per_h
+
+
+@settings(max_examples=5, deadline=None)
+@given(st.floats(0.02, 0.4))
+def test_the_gap_covers_what_more_time_finds(seconds):
+    best = cheapest_keeping(space(), 3.0, Promise(5.0), STEADY).usd_per_h
+    found = cheapest_keeping(space(), 3.0, Promise(5.0), STEADY, seconds=seconds)
+    assert found.at_least_usd_per_h <= best <= found.usd_per_h
 
 
 def test_bursts_cost_instances():

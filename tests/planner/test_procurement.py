@@ -113,6 +113,16 @@ def test_a_promise_that_prefill_alone_breaks_is_refused_by_how_much():
     assert "P90 TTFT cannot be less than 3.55 s" in found["refusal"]
 
 
+def test_a_search_that_has_no_time_says_so():
+    found = answer(question("least_cost", rate_rps=3.0, promise={"ttft_s": 5.0}, seconds=1e-9))
+    assert found["best"] is None
+    assert "in the time that was given" in found["refusal"]
+    assert found["searched"]["gap"] is None
+    whole = answer(question("least_cost", rate_rps=3.0, promise={"ttft_s": 5.0}))
+    assert whole["searched"]["gap"] == 0
+    assert whole["searched"]["tried"] > 100
+
+
 def test_a_promise_that_takes_more_instances_than_there_are_says_so():
     few = {"prfaas": [{"profile": H200, "most": 5}], "pd": [{"profile": H20, "most": 6}]}
     found = answer(question("least_cost", rate_rps=3.0, promise={"ttft_s": 3.6}, **few))
