@@ -7,6 +7,7 @@ from django.views.generic import RedirectView
 from frontend.pages.bandwidth_wall import bandwidth_wall
 from frontend.pages.case_study import case_study
 from frontend.pages.downloads import result_csv, result_json
+from frontend.pages.front import front_points
 from frontend.pages.imports import import_file, import_preview
 from frontend.pages.job import job
 from frontend.pages.jobs import jobs
@@ -21,6 +22,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("jobs/<uuid:job_id>/", job, name="job-page"),
     path("jobs/<uuid:job_id>/result.json", result_json, name="job-result-json"),
     path("jobs/<uuid:job_id>/result.csv", result_csv, name="job-result-csv"),
+    path("jobs/<uuid:job_id>/points.json", front_points, name="job-points"),
     path("jobs/<uuid:job_id>/scenario/", keep_scenario, name="job-scenario"),
     path("optimiser/", optimiser, name="optimiser"),
     path("optimiser/<slug:problem>/", optimiser_question, name="optimiser-question"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,8 @@ from planner.procurement.schema import Promise, Reserve
 
 type Document = dict[str, Any]
 
-COLUMNS = {"best": "best", "without_prfaas": "best without PrfaaS", "given": "as given"}
+GIVEN = "as given"
+COLUMNS = {"best": "best", "without_prfaas": "best without PrfaaS"}
 PARTS = {
     "prfaas": ("PrfaaS", "prfaas", "N_prfaas · GPUs · USD/GPU-hour"),
     "prefill": ("PD prefill", "pd_p", "N_p · GPUs · USD/GPU-hour"),
@@ -52,14 +53,21 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What the page shows of a result."""
+class Compared:
+    """Deployments side by side: what they are and carry, and what each part of them costs."""
 
-    headline: str
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
     shares: tuple[Share, ...]
     totals: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the page shows of a result."""
+
+    headline: str
+    compared: Compared
     bound: str
     has_reserve: bool
     promise: str
@@ -74,22 +82,29 @@ def answer(result: Document, question: Document) -> Answer:
     columns = {COLUMNS[place]: each for place, each in found.items()}
     if result.get("most"):
         columns["the most at any price"] = result["most"]
-    columns["as given"] = _given(result, question)
-    deployments = tuple(columns.values())
+    columns[GIVEN] = given(result, question)
     return Answer(
         headline=headline(result),
-        columns=tuple(columns),
-        rows=(*_rows(deployments), *_loaded_rows(deployments, _promised(question))),
-        shares=tuple(_share(part, deployments) for part in PARTS),
-        totals=tuple(figures.usd(each["cost"]["usd_per_h"]) for each in deployments),
+        compared=compared(columns, _promised(question)),
         bound=_bound(result),
         has_reserve=Reserve.model_validate(question.get("reserve") or {}) != Reserve(),
         promise=_promise(question),
-        is_loaded=any(_loaded(each) for each in deployments),
+        is_loaded=any(_loaded(each) for each in columns.values()),
         chart={
             "parts": {part: title for part, (title, _, _) in PARTS.items()},
             "deployments": [{"title": title, **each["cost"]} for title, each in columns.items()],
         },
+    )
+
+
+def compared(columns: Mapping[str, Document], promise: Promise | None = None) -> Compared:
+    """Deployments by what they are called, in the shape of purchases."""
+    deployments = tuple(columns.values())
+    return Compared(
+        columns=tuple(columns),
+        rows=(*_rows(deployments), *_loaded_rows(deployments, promise)),
+        shares=tuple(_share(part, deployments) for part in PARTS),
+        totals=tuple(figures.usd(each["cost"]["usd_per_h"]) for each in deployments),
     )
 
 
@@ -132,11 +147,10 @@ def _bound(result: Document) -> str:
     return f"With fractions of instances it would be {limit}, {figures.percent(distance)} % better: no purchase can be."
 
 
-def _given(result: Document, question: Document) -> Document:
+def given(result: Document, question: Document) -> Document:
     """The scenario as it is, in the shape of a purchase; what the rules no longer let be evaluated stays open."""
     try:
-        given = scenario.parse(question["scenario"])
-        known: Document = evaluation.evaluate(given, result["form"])
+        known: Document = evaluation.evaluate(scenario.parse(question["scenario"]), result["form"])
     except DocumentError:
         known = {}
     clusters = {cluster["role"]: cluster for cluster in question["scenario"]["clusters"]}

@@ -60,7 +60,7 @@ class QuestionForm(forms.Form):
         self.parts = [part(given) for part in problem.parts]
         for part in self.parts:
             self.fields |= part.fields()
-        self.fields["form"] = one_of(words.FORMS, "exact")
+        self.fields["form"] = one_of({name: words.FORMS[name] for name in problem.forms}, "exact")
         self.fields["form"].label = "Form of the throughput model"
         self.initial = _kept(self.fields, typed, given.scenario.name) if typed else {}
         for part in self.parts:

@@ -2,34 +2,67 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from frontend.optimiser.answer import headline
+from frontend.optimiser import front
+from frontend.optimiser.answer import fleet, headline
 from planner import store
 from planner.models import Entry, Job
+from planner.procurement import questions
 
 LONGEST_TITLE = 200
 
 
-def default_name(job: Job) -> str:
-    """What it is called unless somebody says otherwise."""
-    return f"{job.scenario[:70]}-{job.kind.replace('_', '-')}"
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A scenario that a job found; `name` is what it is called unless somebody says otherwise, `point` its place."""
+
+    job: Job
+    name: str
+    title: str
+    said: str
+    point: int | None = None
+
+    @property
+    def free_name(self) -> str:
+        """What it could be called where the first name is taken."""
+        return f"{self.name}-{str(self.job.pk)[:8]}"
 
 
-def free_name(job: Job) -> str:
-    """What it could be called where the first name is taken."""
-    return f"{default_name(job)}-{str(job.pk)[:8]}"
-
-
-def keep(job: Job, name: str, by: int | None) -> Entry:
-    """Stores it. Raises DocumentError, also where the name is taken."""
-    return store.create(store.SCENARIOS, document(job, name), by=by)
-
-
-def document(job: Job, name: str) -> dict[str, Any]:
-    """The scenario under a name, saying which question it answers."""
+def found(job: Job, point: str | None) -> Found | None:
+    """What a job found, of a front the point that was chosen; None where there is nothing."""
     result: dict[str, Any] = job.result or {}
-    found = dict(result["scenario_document"])
-    title = f"{found.get('title') or found['name']}: {job.get_kind_display()}"
-    description = f"Found by the optimiser, {result['form']} form, from {job.scenario}: {headline(result)}"
-    return found | {"name": name, "title": title[:LONGEST_TITLE], "description": description}
+    name = f"{job.scenario[:70]}-{job.kind.replace('_', '-')}"
+    if job.kind != Job.Kind.FRONT:
+        return Found(job, name, job.get_kind_display(), headline(result)) if _document(result) else None
+    at = front.place(result, point)
+    if at is None:
+        return None
+    title = front.title(result, at)
+    return Found(job, f"{name}-{at + 1}", title, f"{fleet(result['points'][at])}: {title}.", at)
+
+
+def keep(what: Found, name: str, by: int | None) -> Entry:
+    """Stores it. Raises DocumentError, also where the name is taken."""
+    return store.create(store.SCENARIOS, document(what, name), by=by)
+
+
+def document(what: Found, name: str) -> dict[str, Any]:
+    """The scenario under a name, saying which question it answers."""
+    result: Mapping[str, Any] = what.job.result or {}
+    scenario = _document(result) if what.point is None else _of_point(what.job, result["points"][what.point])
+    title = f"{scenario.get('title') or scenario['name']}: {what.title}"
+    description = f"Found by the optimiser, {result['form']} form, from {what.job.scenario}: {what.said}"
+    return scenario | {"name": name, "title": title[:LONGEST_TITLE], "description": description}
+
+
+def _document(result: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(result.get("scenario_document") or {})
+
+
+def _of_point(job: Job, point: Mapping[str, Any]) -> dict[str, Any]:
+    asked = questions.loaded(job.input["question"])
+    scenario: dict[str, Any] = questions.point_scenario(asked, point).document()
+    return scenario

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from frontend import words
 from frontend.optimiser.fields import Part
 from frontend.optimiser.parts.links import Links
 from frontend.optimiser.parts.options import PdOptions, PrfaasOptions
 from frontend.optimiser.parts.prices import Prices
 from frontend.optimiser.parts.promise import Promise
 from frontend.optimiser.parts.reserve import Reserve
-from frontend.optimiser.parts.target import Budget, Rate
+from frontend.optimiser.parts.target import Budget, Rate, Rates
 from frontend.optimiser.parts.vary import Vary
 
 
@@ -22,6 +23,8 @@ class Problem:
     title: str
     answers: str
     parts: tuple[type[Part], ...]
+    forms: tuple[str, ...] = tuple(words.FORMS)
+    """Of the throughput model, those in which it can be asked."""
 
 
 PURCHASE = (Prices, PrfaasOptions, PdOptions, Links, Reserve)
@@ -41,6 +44,14 @@ PROBLEMS = {
             "What is the cheapest that carries a peak rate, with the reserve and the TTFT that you want; or why "
             "nothing does.",
             (Rate, Promise, *PURCHASE),
+        ),
+        Problem(
+            "front",
+            "Cost, rate and TTFT",
+            "Which deployments no other beats in cost, rate and TTFT under load together: what a shorter TTFT costs, "
+            "at one rate after another.",
+            (Rates, *PURCHASE),
+            forms=("exact",),
         ),
         Problem(
             "break_even",

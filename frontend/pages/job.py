@@ -16,6 +16,7 @@ from django.views.decorators.http import require_safe
 from frontend import figures, outcome
 from frontend.optimiser.again import again
 from frontend.optimiser.answer import answer
+from frontend.optimiser.front import front, point
 from frontend.optimiser.problems import PROBLEMS
 from frontend.optimiser.tie import tie
 from planner.management.inspection import lines
@@ -37,8 +38,11 @@ def job(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "unit": UNITS.get(Job.Kind(found.kind), "steps"),
         "is_question": found.kind in PROBLEMS,
         "again": again(found) if found.kind in PROBLEMS else None,
+        "has_points": found.kind == Job.Kind.FRONT,
         **(RESULTS.get(found.kind, _plain)(found.input, found.result) if found.result else {}),
     }
+    if found.kind == Job.Kind.FRONT and found.result:
+        context["point"] = point(found.result, found.input["question"], request.GET.get("point"))
     return render(request, "job.html", context)
 
 
@@ -72,6 +76,10 @@ def _tie(asked: Document, result: Document) -> Document:
     return {"tie": tie(result, asked["question"])}
 
 
+def _front(asked: Document, result: Document) -> Document:
+    return {"front": front(result)}
+
+
 def _plain(asked: Document, result: Document) -> Document:
     """A kind that is asked over REST only: its result can be taken away."""
     return {"plain": True}
@@ -83,5 +91,6 @@ RESULTS: dict[str, Callable[[Document, Document], Document]] = {
     Job.Kind.EQUAL_COST: _answer,
     Job.Kind.LEAST_COST: _answer,
     Job.Kind.BREAK_EVEN: _tie,
+    Job.Kind.FRONT: _front,
 }
 """What the page of each kind shows of an input and its result."""

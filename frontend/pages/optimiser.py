@@ -74,16 +74,16 @@ def _scenarios() -> dict[str, str]:
 def keep_scenario(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Stores what a job found; asks for a name where the first one is taken."""
     job = get_object_or_404(Job, pk=job_id, state=Job.State.SUCCEEDED, kind__in=PROBLEMS)
-    if not (job.result or {}).get("scenario_document"):
+    found = keeping.found(job, request.POST.get("point") or request.GET.get("point"))
+    if found is None:
         raise Http404("This job has found nothing to store.")
-    first = keeping.default_name(job)
-    name = request.POST.get("name") or first
-    context: dict[str, Any] = {"job": job, "name": name}
+    name = request.POST.get("name") or found.name
+    context: dict[str, Any] = {"job": job, "name": name, "found": found}
     if request.method == "POST":
         try:
-            entry = keeping.keep(job, name, by=request.user.pk)
+            entry = keeping.keep(found, name, by=request.user.pk)
         except DocumentError as refused:
-            context |= {"errors": refused.errors, "name": keeping.free_name(job) if name == first else name}
+            context |= {"errors": refused.errors, "name": found.free_name if name == found.name else name}
         else:
             messages.success(request, f"Scenario {entry.name} is stored.")
             return redirect("scenario-page", entry.name)

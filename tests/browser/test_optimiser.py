@@ -79,6 +79,54 @@ def test_the_price_ratio_at_which_prfaas_no_longer_pays(visitor):
     fits(page)
 
 
+def ask_for_a_front(visitor, rates):
+    page = visitor.open("/optimiser/front/?scenario=case-study-prfaas-pd")
+    page.get_by_role("link", name="Sign in").click()
+    visitor.sign_in()
+    type_prices(page)
+    page.get_by_label("Greatest rate").fill("6")
+    page.get_by_label("How many").fill(str(rates))
+    fits(page)
+    page.get_by_role("button", name="Ask", exact=True).click()
+    return page
+
+
+def test_a_front_appears_while_it_is_computed_and_a_point_of_it_is_kept(visitor):
+    page = ask_for_a_front(visitor, 3)
+    chart = page.locator('[data-chart="front"]')
+    expect(chart.locator("[data-caption]")).to_contain_text(
+        re.compile(r"So far, of [12] of 3 rates|under load"), timeout=UNTIL_RESULT_MS
+    )
+    expect(answer(page)).to_contain_text(
+        "deployments that no other beats in cost, rate and P90 of TTFT: 2.000 to 6.000"
+    )
+    expect(chart.locator("[data-caption]")).not_to_contain_text("So far")
+    chart.scroll_into_view_if_needed()
+    point = chart.locator(".scatterlayer .point").nth(1)
+    point.wait_for()
+    at = point.bounding_box()
+    page.mouse.click(at["x"] + at["width"] / 2, at["y"] + at["height"] / 2)
+    expect(page).to_have_url(re.compile(r"\?point=\d+$"))
+    clicked = page.locator("#point-title").text_content()
+    expect(page.locator('[data-table="points"] [aria-current="true"]')).to_have_count(1)
+    # The same without a mouse.
+    first = page.get_by_role("link", name="Show 1", exact=True)
+    first.focus()
+    first.press("Enter")
+    expect(page.locator("#point-title")).to_be_focused()
+    expect(page.locator("#point-title")).to_contain_text("Point 1: 2.000 req/s")
+    expect(page.locator("#point-title")).not_to_have_text(clicked)
+    expect(chart.locator("[data-caption]")).to_contain_text("Chosen: 2.000 req/s")
+    fits(page)
+    for name in ("PNG", "SVG", "CSV"):
+        with page.expect_download() as download:
+            chart.get_by_role("button", name=name).click()
+        assert download.value.path().stat().st_size > 100
+    page.get_by_role("button", name="Save as scenario").click()
+    expect(page).to_have_url(re.compile("/scenarios/case-study-prfaas-pd-front-1/$"))
+    visitor.whatif_ms()
+
+
 def test_a_legend_stays_above_its_chart_when_the_window_changes(visitor):
     page = visitor.open("/optimiser/break_even/?scenario=case-study-prfaas-pd")
     page.get_by_role("link", name="Sign in").click()
@@ -111,6 +159,6 @@ def test_another_scenario_brings_its_own_options_and_keeps_what_was_typed(visito
 @pytest.mark.parametrize("width", [390, 1280])
 def test_the_problems_fit_every_screen(visit, width):
     page = visit(width=width).open("/optimiser/")
-    for name in ("The most for a budget", "The least cost for a rate", "Break-even"):
+    for name in ("The most for a budget", "The least cost for a rate", "Cost, rate and TTFT", "Break-even"):
         expect(page.get_by_role("link", name=name)).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import cache
 from html import unescape
 from urllib.parse import parse_qs, urlsplit
 
@@ -23,6 +24,7 @@ PURCHASE = {
 QUESTIONS = {
     "equal_cost": {**PURCHASE, "budget": "own"},
     "least_cost": {**PURCHASE, "rate": "10"},
+    "front": {**PURCHASE, "rate": "6", "rates": "2", "percentile": "90"},
     "break_even": {
         **COMMON, "parameter": "price_ratio", "lowest_price_ratio": "1", "highest_price_ratio": "5",
     },
@@ -49,15 +51,38 @@ def asked(client, problem="equal_cost", **changes):
 
 
 def computed(client, problem="equal_cost", **changes):
-    """The job with its result, as a worker computes it."""
+    """The job with its result, as workers compute it."""
     job = asked(client, problem, **changes)
-    kind = tasks.KINDS[job.kind]
-    posed = kind.problem(job.input)
-    result = kind.result(job.input, posed, kind.function(posed, lambda done, total, message: None))
-    job.result = json.loads(json.dumps(result, allow_nan=False))
+    job.result = in_parts(job) if job.kind in tasks.IN_PARTS else solved(job.kind, job.input)
     job.state, job.started_at, job.finished_at = "succeeded", now(), now()
     job.save()
     return job
+
+
+def solved(kind, given):
+    return json.loads(_solved(kind, json.dumps(given)))
+
+
+@cache
+def _solved(kind, text_of_input):
+    """One rate of a front takes seconds, and many tests ask for the same."""
+    given = json.loads(text_of_input)
+    posed = tasks.KINDS[kind].problem(given)
+    outcome = tasks.KINDS[kind].function(posed, lambda done, total, message: None)
+    return json.dumps(tasks.KINDS[kind].result(given, posed, outcome), allow_nan=False)
+
+
+def in_parts(job, first=None):
+    """The result of the whole, its parts stored; only the `first` so many are computed if that is said."""
+    cut = tasks.IN_PARTS[job.kind]
+    for at, given in enumerate(cut.parts(job.input)):
+        is_ended = first is None or at < first
+        Job.objects.create(
+            kind=cut.part, scenario=job.scenario, form=job.form, input=given, version=job.version, parent=job,
+            shard=at, state="succeeded" if is_ended else "queued", result=solved(cut.part, given) if is_ended else None,
+        )  # fmt: skip
+    parts = [part.result for part in job.shards.filter(state="succeeded").order_by("shard")]
+    return json.loads(json.dumps(cut.merge(job.input, parts), allow_nan=False))
 
 
 def page_of(client, job):
@@ -126,6 +151,8 @@ def test_scenario_and_case_study_lead_to_the_optimiser(planner, address):
         ("equal_cost", "headroom", "%", "Share of the link that stays free"),
         ("equal_cost", f"prfaas_egress_{H200}", "Gbps", "through its network cards"),
         ("least_cost", "rate", "req/s", "The scenario as it is carries 3.122 req/s at most"),
+        ("front", "rate", "req/s", "carries 3.122 req/s at most"),
+        ("front", "rates", "rates", "which any worker computes"),
         ("least_cost", "promise", "s", "TTFT is queue + prefill + the part of the transfer that prefill does not"),
         ("break_even", "highest_bandwidth_bps", "Gbps", ""),
         ("break_even", "lowest_link_usd_per_gb", "USD/GB", ""),
@@ -252,6 +279,9 @@ def test_another_scenario_sets_the_budget(planner):
         ("equal_cost", {"budget": "typed", "budget_usd": "0"}, "budget_usd", "must be at least"),
         ("equal_cost", {"budget": "other"}, "baseline", "Choose the scenario"),
         ("least_cost", {"rate": ""}, "rate", "Type the rate"),
+        ("front", {"rate": ""}, "rate", "Type the rate"),
+        ("front", {"rates": "51"}, "rates", "less than or equal to 50"),
+        ("front", {"rates": ""}, "rates", "Type a whole number."),
         ("least_cost", {"promise": "0"}, "promise", "must be at least"),
         ("least_cost", {"promise": "soon"}, "promise", "Enter a number."),
         ("least_cost", {"promise": "4", "form": "paper"}, "form", "must be exact here"),
@@ -493,7 +523,7 @@ def test_the_jobs_list_names_the_problems(planner):
     for problem in QUESTIONS:
         asked(planner, problem)
     page = planner.get("/jobs/").content.decode()
-    for name in ("The most for a budget", "The least cost for a rate", "Break-even"):
+    for name in ("The most for a budget", "The least cost for a rate", "Cost, rate and TTFT", "Break-even"):
         assert f"{name}: {CASE}</a>" in page
 
 
@@ -513,11 +543,95 @@ def test_the_result_is_taken_away_as_json(planner):
 
 def test_a_kind_without_a_page_of_its_own_gives_its_result_away(planner):
     job = computed(planner)
-    Job.objects.filter(pk=job.pk).update(kind="front", result={"points": []})
+    Job.objects.filter(pk=job.pk).update(kind="front_shard", result={"points": []})
     page = page_of(planner, job)
     assert f'href="/jobs/{job.pk}/result.json"' in page
     assert "data-again" not in page
     assert "Ask again" not in page
+
+
+# --- a front -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def front(planner):
+    return computed(planner, "front")
+
+
+def points_table(page):
+    rows = page.split('data-table="points"')[1].split("<tbody>")[1].split("</tbody>")[0].split("</tr>")[:-1]
+    return [[text("<td" + cell.split("<abbr")[0]) for cell in each.split("<td")[1:]] for each in rows]
+
+
+def test_a_front_is_a_table_and_a_chart_of_what_nothing_beats(planner, front):
+    page = page_of(planner, front)
+    points = front.result["points"]
+    assert headline(page).startswith(f"{len(points)} deployments that no other beats in cost, rate and P90 of TTFT: ")
+    assert [(rate, usd, seconds) for rate, usd, seconds, _ in points_table(page)] == [
+        (f"{each['rate_rps']:.3f}", f"{each['cost']['usd_per_h']:.2f}", f"{each['ttft_loaded_s']['p90']:.2f}")
+        for each in points
+    ]
+    assert {each["rate_rps"] for each in points} == {3.0, 6.0}
+    chart = data(page, "job-front")
+    assert [each["seconds"] for each in chart["points"]] == [each["ttft_loaded_s"]["p90"] for each in points]
+    assert "within 5 % up to 93 %" in text(page.split("data-loaded>")[1])
+    assert 'data-chart="front"' in page
+    assert "Choose a point in the chart" in text(page)
+
+
+def test_a_chosen_point_stands_beside_what_is_deployed_and_is_kept_as_a_scenario(planner, front):
+    page = planner.get(f"/jobs/{front.pk}/?point=1").content.decode()
+    chosen = front.result["points"][1]
+    assert f"Point 2: {chosen['rate_rps']:.3f} req/s, {chosen['cost']['usd_per_h']:.2f} USD/h" in text(page)
+    assert row(page, "Λ_max") == [f"{chosen['lambda_max_rps']:.3f}", "3.122"]
+    assert row(page, "TTFT, P90, under load") == [f"{chosen['ttft_loaded_s']['p90']:.2f}", "–"]
+    assert 'aria-current="true">Show 2</a>' in page
+    answer = planner.post(f"/jobs/{front.pk}/scenario/", {"point": "1"})
+    assert answer.headers["Location"] == f"/scenarios/{CASE}-front-2/"
+    kept = store.scenario_of(Entry.objects.get(kind="scenarios", name=f"{CASE}-front-2"))
+    pd = next(each for each in kept.document()["clusters"] if each["role"] == "pd")
+    assert (pd["prefill_instances"], pd["decode_instances"]) == (
+        chosen["pd"]["prefill_instances"],
+        chosen["pd"]["decode_instances"],
+    )
+    assert "P90 of TTFT" in Entry.objects.get(name=f"{CASE}-front-2").title
+
+
+def test_a_name_that_is_taken_keeps_the_point_that_was_chosen(planner, front):
+    planner.post(f"/jobs/{front.pk}/scenario/", {"point": "0"})
+    page = planner.post(f"/jobs/{front.pk}/scenario/", {"point": "0"}).content.decode()
+    assert 'name="point" value="0"' in page
+    assert f'value="{CASE}-front-1-{str(front.pk)[:8]}"' in page
+
+
+@pytest.mark.parametrize("point", ["", "99999", "-1", "x", "²", "9" * 400])
+def test_a_point_that_is_not_there_is_none(planner, front, point):
+    page = planner.get(f"/jobs/{front.pk}/", {"point": point}).content.decode()
+    assert "Choose a point in the chart" in text(page)
+    assert planner.post(f"/jobs/{front.pk}/scenario/", {"point": point}).status_code == 404
+
+
+def test_while_a_front_is_computed_its_page_shows_what_its_parts_have_found(planner):
+    job = asked(planner, "front")
+    Job.objects.filter(pk=job.pk).update(state="running", started_at=now())
+    assert f'data-so-far="/jobs/{job.pk}/points.json"' in page_of(planner, job)
+    nothing = planner.get(f"/jobs/{job.pk}/points.json").json()
+    assert (nothing["points"], nothing["ended"], nothing["parts"]) == ([], 0, 0)
+    in_parts(job, first=1)
+    found = planner.get(f"/jobs/{job.pk}/points.json").json()
+    assert (found["ended"], found["parts"], found["percentile"]) == (1, 2, 90)
+    assert {each["rate_rps"] for each in found["points"]} == {3.0}
+
+
+def test_only_a_front_has_points(planner):
+    assert planner.get(f"/jobs/{asked(planner).pk}/points.json").status_code == 404
+
+
+def test_a_front_of_nothing_says_so(planner):
+    job = computed(planner, "front", rate="4000")
+    page = page_of(planner, job)
+    assert headline(page) == "Nothing that may be bought carries the least of these rates."
+    assert 'data-chart="front"' not in page
 
 
 # --- asking again ------------------------------------------------------------------------------------------------
@@ -537,6 +651,8 @@ def again(page):
         ("equal_cost", {"prfaas": [], "link": []}),
         ("least_cost", {"pd": [H20, H200], f"pd_batch_{H200}": "40", f"pd_step_{H200}": "12.5"}),
         ("least_cost", {"promise": "4.5", "percentile": "99"}),
+        ("front", {}),
+        ("front", {"rates": "12", "percentile": "50", f"prfaas_egress_{H200}": "40"}),
         ("least_cost", {f"prfaas_egress_{H200}": "12.5"}),
         ("break_even", {"parameter": "bandwidth_bps", "lowest_bandwidth_bps": "2", "highest_bandwidth_bps": "20"}),
     ],

@@ -8,9 +8,12 @@ from django import forms
 
 from frontend import figures
 from frontend.catalogue.units import Unit
-from frontend.optimiser.fields import Cleaned, Mistakes, NumberField, Part, Question, Row, checks, one_of
+from frontend.optimiser.fields import Cleaned, CountField, Mistakes, NumberField, Part, Question, Row, checks, one_of
+from frontend.optimiser.parts.promise import FIRST, percentile
 from planner import evaluation, store
+from planner.procurement.schema import Question as Asked
 
+MOST_RATES = 50
 OWN, OTHER, TYPED = "own", "other", "typed"
 BUDGETS = {OWN: "What the scenario costs", OTHER: "What another scenario costs", TYPED: "A sum"}
 
@@ -63,11 +66,12 @@ class Rate(Part):
 
     legend = "Rate to carry"
     help = "The peak rate: whatever is bought carries at least this much."
+    label = "Peak rate"
 
     def fields(self) -> dict[str, forms.Field]:
         carried = evaluation.evaluate(self.given.scenario)["lambda_max_rps"]
         said = f"The scenario as it is carries {figures.rate(carried)} req/s at most."
-        return {"rate": NumberField(Unit("req/s"), label="Peak rate", min_value=0, help_text=said)}
+        return {"rate": NumberField(Unit("req/s"), label=self.label, min_value=0, help_text=said)}
 
     def rows(self, form: forms.Form) -> list[Row]:
         return [Row("", (form["rate"],))]
@@ -84,3 +88,40 @@ class Rate(Part):
 
     def places(self, cleaned: Cleaned) -> dict[str, str]:
         return {"rate_rps": "rate"}
+
+
+class Rates(Rate):
+    """Several rates up to the greatest, and the percentile of TTFT that deployments are compared by."""
+
+    legend = "Rates and TTFT"
+    help = "The cheapest deployments for one TTFT after another, at each of so many rates, evenly up to the greatest."
+    label = "Greatest rate"
+    count = Asked.model_fields["rates"].default
+
+    def fields(self) -> dict[str, forms.Field]:
+        count = CountField("rates", label="How many", initial=self.count, min_value=1, max_value=MOST_RATES)
+        count.help_text = "Each is a part of the job, which any worker computes."
+        return super().fields() | {"rates": count, "percentile": percentile()}
+
+    def rows(self, form: forms.Form) -> list[Row]:
+        return [Row("", (form["rate"], form["rates"], form["percentile"]))]
+
+    def read(self, cleaned: Cleaned) -> Question:
+        return super().read(cleaned) | {
+            "rates": cleaned["rates"],
+            "percentile": int(cleaned["percentile"] or FIRST),
+        }
+
+    def typed(self, question: Question) -> dict[str, Any]:
+        return super().typed(question) | {
+            "rates": str(question.get("rates", self.count)),
+            "percentile": str(question.get("percentile", FIRST)),
+        }
+
+    def mistakes(self, cleaned: Cleaned) -> Mistakes:
+        yield from super().mistakes(cleaned)
+        if "rates" in cleaned and cleaned["rates"] is None:
+            yield "rates", "How many rates? Type a whole number."
+
+    def places(self, cleaned: Cleaned) -> dict[str, str]:
+        return super().places(cleaned) | {"rates": "rates", "percentile": "percentile"}

@@ -4,6 +4,7 @@ import { mount } from "./charts/base.js";
 import { breakEven } from "./charts/break-even.js";
 import { costParts } from "./charts/cost-parts.js";
 import { mapChart } from "./charts/map.js";
+import { showFront, SoFar } from "./front.js";
 import { hasEnded, JobStream } from "./job-stream.js";
 import { Progress } from "./progress.js";
 import { clock, localiseTimes } from "./time.js";
@@ -74,6 +75,7 @@ function prepareCharts() {
   for (const [name, chart] of Object.entries(CHARTS)) {
     if (document.getElementById(`job-${name}`)) mount(name, chart).show(content(`job-${name}`));
   }
+  if (document.getElementById("job-front")) showFront(content("job-front"));
 }
 
 function prepare() {
@@ -85,6 +87,8 @@ function prepare() {
 prepare();
 if (!hasEnded(page().dataset.state)) {
   const progress = new Progress(page());
+  const place = inPage("[data-so-far]");
+  const soFar = place ? new SoFar(place) : null;
   const stream = new JobStream(page().dataset, (job) => {
     if (hasEnded(job.state)) {
       progress.stop();
@@ -93,6 +97,7 @@ if (!hasEnded(page().dataset.state)) {
       fetched();
     } else {
       progress.show(job);
+      soFar?.heard(job);
     }
   }, showConnection);
   addEventListener("pagehide", () => { stream.over = true; });

@@ -51,9 +51,8 @@ function save(text, name) {
 // A chart is {figure(data, colours, width) -> {data, layout}, table(data), caption(data), empty?(data),
 // origins?(data) -> [{kind, source}], whose marks follow the caption}.
 class Chart {
-  constructor(element, chart) {
-    this.element = element;
-    this.chart = chart;
+  constructor(element, chart, onPoint) {
+    Object.assign(this, { element, chart, onPoint });
     this.name = element.dataset.chart;
     this.plot = element.querySelector("[data-plot]");
     this.details = element.querySelector("[data-table]");
@@ -129,7 +128,7 @@ class Chart {
     const isMap = traces.some(({ type }) => type === "heatmap");
     if (isMap || before?.frame !== drawn.frame || before.traces.length !== traces.length) {
       this.unsettled.clear();
-      return Plotly.react(this.plot, traces, frame, CONFIG);
+      return Plotly.react(this.plot, traces, frame, CONFIG).then(() => this.listen());
     }
     const moved = traces.map((_, at) => at).filter((at) => before.keys[at] !== drawn.keys[at]);
     for (const at of moved) this.unsettled.add(at);
@@ -138,6 +137,13 @@ class Chart {
     if (!moveDots(this.plot, traces, moved)) return this.settle();
     this.settling = setTimeout(() => this.settle(), SETTLE_AFTER_MS);
     return undefined;
+  }
+
+  // The plot has its own events, once it is there.
+  listen() {
+    if (!this.onPoint || this.listening) return;
+    this.listening = true;
+    this.plot.on("plotly_click", ({ points: [point] }) => this.onPoint(point));
   }
 
   // Tells Plotly what has moved since it drew.
@@ -162,6 +168,7 @@ class Chart {
   }
 }
 
-export function mount(name, chart) {
-  return new Chart(document.querySelector(`[data-chart="${name}"]`), chart);
+// `onPoint` is told of the point that somebody clicks.
+export function mount(name, chart, onPoint = null) {
+  return new Chart(document.querySelector(`[data-chart="${name}"]`), chart, onPoint);
 }
