@@ -77,6 +77,12 @@ class Stored:
         """Every profile of a model that is offered."""
         return [dict(found.document) for found in entries("profiles").filter(document__model=model).order_by("name")]
 
+    def prices(self, hardware: str) -> list[dict[str, Any]]:
+        """Every offer of a chip that is not archived."""
+        return [
+            dict(found.document) for found in entries("prices").filter(document__hardware=hardware).order_by("name")
+        ]
+
 
 STORED = Stored()
 
@@ -91,6 +97,10 @@ class StoredOrShipped:
     def profiles(self, model: str) -> Sequence[dict[str, Any]]:
         """See `Stored`."""
         return self._chosen().profiles(model)
+
+    def prices(self, hardware: str) -> Sequence[dict[str, Any]]:
+        """See `Stored`."""
+        return self._chosen().prices(hardware)
 
     def _chosen(self) -> scenario.Catalogue:
         try:

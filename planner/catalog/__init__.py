@@ -33,6 +33,10 @@ class Shipped:
         """Every profile of a model."""
         return [deepcopy(entry) for entry in _entries("profiles").values() if entry["model"] == model]
 
+    def prices(self, hardware: str) -> list[dict[str, Any]]:
+        """Every offer of a chip."""
+        return [deepcopy(entry) for entry in _entries("prices").values() if entry["hardware"] == hardware]
+
 
 SHIPPED = Shipped()
 

@@ -37,6 +37,9 @@ class ForBudget:
 
     space: Space
     budget_usd_per_h: float
+    given: Bought | None = None
+    listed: tuple[Space, ...] = ()
+    """What is deployed now, and spaces at listed prices to compare it in with the best without PrfaaS."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,8 @@ class Answer:
     """Choices of threshold, chips and link that could not be cheaper, and were not tried."""
     gap: float = 0.0
     """By what share a cheaper purchase may have been missed, for want of time."""
+    listed_gains: tuple[float, ...] = ()
+    """Of what is deployed now, at each of the listed prices, over the best without PrfaaS for the same money."""
     most: Purchase | None = None
     """What carries the most at any price, where nothing carries the rate that was asked for."""
     least_s: float | None = None
@@ -83,8 +88,10 @@ def for_budget(asked: ForBudget, report: Report) -> Answer:
     alone = equal_cost.best(without_prfaas(asked.space), asked.budget_usd_per_h)
     report(2, 3, "what to buy next")
     next_ = steps(asked.space, found.bought) if found else []
+    listed = [break_even.gain(space, asked.given) for space in asked.listed] if asked.given else []
     report(3, 3, "done")
     return Answer(
+        listed_gains=tuple(listed),
         best=Purchase(found.bought, found.limit, found.cost) if found else None,
         alone=Purchase(alone.bought, alone.limit, alone.cost) if alone else None,
         bound=found.bound_rps if found else None,

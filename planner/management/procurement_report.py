@@ -42,6 +42,10 @@ def _answer(result: dict[str, Any]) -> list[str]:
     if result["gain"] is not None:
         gain = "carries {:.3f} times" if result["problem"] == "equal_cost" else "costs 1/{:.3f} of"
         rows.append(f"  gain               {gain.format(result['gain'])} what the best without PrfaaS does")
+    for listed in result["listed"]:
+        prices = ", ".join(f"{each['hardware']} {each['usd_per_gpu_hour']:.4g}" for each in listed["prices"])
+        gain = figure(listed["gain"], "{:.3f}")
+        rows.append(f"  at listed prices   {prices} USD/GPU-hour: as given, {gain} times the best without PrfaaS")
     if result["distance_to_bound"] is not None:
         rows.append(f"  bound              {result['distance_to_bound']:.2%} better, with fractions of instances")
     if result["buy_next"]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from planner.documents.errors import refuse
 from planner.engine.cost import HOURS_PER_MONTH, LinkRate
@@ -17,7 +18,7 @@ from planner.procurement.schema import LinkChoice, PdChips, PrfaasChips, Questio
 from planner.scenario import Scenario
 from planner.scenario.build import cluster_of_role, pd_cluster, threshold
 from planner.scenario.rules import profile as profile_of
-from planner.scenario.schema import Cluster, DecodeTable, Profile
+from planner.scenario.schema import Cluster, DecodeTable, Price, Profile
 
 BYTES_PER_GB = 1e9
 
@@ -78,9 +79,10 @@ def circumstances(asked: Asked) -> Circumstances:
     return Circumstances(document.traffic.arrivals.engine(), rtt_s, document.traffic.output_scv())
 
 
-def own_space(asked: Asked, scenario: Scenario) -> Space:
-    """What a scenario has, at the prices of a question. Raises DocumentError where a chip has no price."""
-    plain = Question(problem="equal_cost", form=asked.question.form, scenario={}, prices=asked.question.prices)
+def own_space(asked: Asked, scenario: Scenario, prices: Sequence[Price] | None = None) -> Space:
+    """What a scenario has, at the prices of a question or at others. Raises DocumentError where a chip has no price."""
+    at = list(asked.question.prices if prices is None else prices)
+    plain = Question(problem="equal_cost", form=asked.question.form, scenario={}, prices=at)
     return space(Asked(plain, {}, scenario, None))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
@@ -57,6 +57,7 @@ def parse(document: Mapping[str, Any], catalogue: Catalogue) -> Asked:
     _resolve_profiles(raw, catalogue)
     _derive_decode(raw, catalogue)
     _resolve_prices(raw, catalogue)
+    _look_up_listed(raw, catalogue)
     try:
         question = Question.model_validate(raw)
     except ValidationError as problem:
@@ -148,6 +149,37 @@ def _resolve_prices(raw: dict[str, Any], catalogue: Catalogue) -> None:
     raw["prices"] = [*given, *held]
 
 
+def _look_up_listed(raw: dict[str, Any], catalogue: Catalogue) -> None:
+    """What the catalogue lists for the scenario's chips, if it lists them all: the cheapest offers and the dearest."""
+    hardware = sorted({cluster["hardware"]["name"] for cluster in raw["scenario"]["clusters"]})
+    offers = {name: _newest(catalogue.prices(name)) for name in hardware}
+    origins = raw["provenance"]
+    for field, place in (("listed", 0), ("listed_dearest", -1)):
+        raw[field] = []
+        if all(offers.values()) and isinstance(origins, dict):
+            chosen = {name: found[place] for name, found in offers.items()}
+            raw[field] = [
+                {"name": name, "usd_per_gpu_hour": offer["usd_per_gpu_hour"]} for name, offer in chosen.items()
+            ]
+            origins |= {
+                f"{field}.{name}": _origin_of_offer(offer, "usd_per_gpu_hour") for name, offer in chosen.items()
+            }
+
+
+def _newest(offers: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The offers on demand of the newest day, the cheapest first; those without a day where none has any."""
+    on_demand = [offer for offer in offers if offer["kind"] == "on_demand"]
+    day = max((offer.get("date") or "" for offer in on_demand), default="")
+    newest = [offer for offer in on_demand if (offer.get("date") or "") == day]
+    return sorted(newest, key=lambda offer: (offer["usd_per_gpu_hour"], offer["name"]))
+
+
+def _origin_of_offer(offer: Mapping[str, Any], path: str) -> dict[str, str]:
+    origin = nearest(offer, path) or UNSTATED
+    source = f"offer {offer['name']} of {offer.get('date') or 'no date'}: {origin.get('source', '')}".rstrip(": ")
+    return {"kind": origin["kind"], "source": source[:2000]}
+
+
 def _offered(raw: dict[str, Any], price: Mapping[str, Any], field: str, catalogue: Catalogue) -> dict[str, Any]:
     name = price["offer"]
     if set(price) - {"name", "offer"}:
@@ -159,12 +191,9 @@ def _offered(raw: dict[str, Any], price: Mapping[str, Any], field: str, catalogu
     if entry["hardware"] != price.get("name", entry["hardware"]):
         raise refuse(field, name, f"is an offer of {entry['hardware']}, and {price['name']} is to be priced")
     usd, path = _usd_per_gpu_hour(entry, field, catalogue)
-    origin = nearest(entry, path) or UNSTATED
-    day = entry.get("date") or "no date"
-    source = f"offer {name} of {day}: {origin.get('source', '')}".rstrip(": ")
     origins = raw.setdefault("provenance", {})
     if isinstance(origins, dict):
-        origins[f"prices.{entry['hardware']}"] = {"kind": origin["kind"], "source": source[:2000]}
+        origins[f"prices.{entry['hardware']}"] = _origin_of_offer(entry, path)
     return {"name": entry["hardware"], "usd_per_gpu_hour": usd}
 
 

@@ -11,12 +11,14 @@ import numpy as np
 from planner import scenario
 from planner.engine import front, purchasing
 from planner.engine.curves import Array
+from planner.engine.least_cost import Bought
 from planner.engine.options import Space
 from planner.engine.slo import Promise
 from planner.procurement import build, filled, result
 from planner.procurement.document import Asked
 from planner.procurement.schema import Question, Vary
 from planner.scenario import Scenario
+from planner.scenario.build import cluster_of_role
 
 
 def loaded(raw: Mapping[str, Any]) -> Asked:
@@ -31,7 +33,7 @@ def problem(asked: Asked) -> purchasing.Problem:
     space = build.space(asked)
     match asked.question.problem:
         case "equal_cost":
-            return purchasing.ForBudget(space, budget(asked))
+            return purchasing.ForBudget(space, budget(asked), *_listed(asked))
         case "least_cost":
             around, rate_rps = build.circumstances(asked), asked.question.rate_rps or 0.0
             return purchasing.ForRate(space, rate_rps, around, _promise(asked), _seconds(asked))
@@ -60,6 +62,15 @@ def answered(asked: Asked, posed: purchasing.Problem, answer: Any) -> dict[str, 
 def _promise(asked: Asked) -> Promise | None:
     given = asked.question.promise
     return Promise(given.ttft_s, given.percentile / 100) if given else None
+
+
+def _listed(asked: Asked) -> tuple[Bought | None, tuple[Space, ...]]:
+    """The scenario's own deployment and its chips at listed prices, where it has PrfaaS and they are all listed."""
+    question = asked.question
+    if not question.listed or cluster_of_role(asked.scenario.parsed, "prfaas") is None:
+        return None, ()
+    prices = (question.listed, question.listed_dearest)
+    return build.bought(asked.scenario), tuple(build.own_space(asked, asked.scenario, each) for each in prices)
 
 
 def _seconds(asked: Asked) -> float:

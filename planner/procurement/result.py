@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from planner import __version__, evaluation
@@ -36,6 +36,7 @@ def answer_document(asked: Asked, space: Space, answer: Answer, budget_usd_per_h
         "without_prfaas": purchase_document(asked, space, alone) if alone else None,
         "given": given_document(asked),
         "gain": _gain(asked, best, alone) if best and alone else None,
+        "listed": _listed_document(asked, answer.listed_gains),
         "bound": None if answer.bound is None or asked.question.promise else evaluation.number(answer.bound),
         "distance_to_bound": _distance(asked, answer),
         "next": [_step_document(asked, space, step) for step in answer.steps],
@@ -59,6 +60,26 @@ def tie_document(asked: Asked, tie: Tie) -> dict[str, Any]:
         "ties": list(tie.ties),
         "given": given_document(asked),
     }
+
+
+def _listed_document(asked: Asked, gains: Sequence[float]) -> list[dict[str, Any]]:
+    """How the scenario as given compares with the best without PrfaaS for the same money at the catalogue's cheapest
+    and at its dearest prices; empty where it does not list all the chips, or there is no PrfaaS."""
+    fields = {"listed": asked.question.listed, "listed_dearest": asked.question.listed_dearest}
+    return [
+        {
+            "gain": evaluation.number(gain),
+            "prices": [
+                {
+                    "hardware": price.name,
+                    "usd_per_gpu_hour": price.usd_per_gpu_hour,
+                    **asked.provenance(f"{field}.{price.name}"),
+                }
+                for price in prices
+            ],
+        }
+        for gain, (field, prices) in zip(gains, fields.items(), strict=bool(gains))
+    ]
 
 
 def searched_document(tried: int, pruned: int, gap: float) -> dict[str, Any]:

@@ -77,6 +77,10 @@ class Question(Table):
     form: Literal["exact", "paper"] = "exact"
     scenario: dict[str, Any]
     prices: Annotated[list[Price], Field(max_length=1000)] = []
+    listed: Annotated[list[Price], Field(max_length=1000)] = []
+    """For the scenario's chips the catalogue's cheapest offers on demand of the newest day, put there at reading."""
+    listed_dearest: Annotated[list[Price], Field(max_length=1000)] = []
+    """And the dearest ones."""
     prfaas: Annotated[list[PrfaasChips], Field(max_length=20)] | None = None
     pd: Annotated[list[PdChips], Field(min_length=1, max_length=20)] | None = None
     links: Annotated[list[LinkChoice], Field(max_length=20)] | None = None

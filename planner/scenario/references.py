@@ -23,6 +23,9 @@ class Catalogue(Protocol):
     def profiles(self, model: str) -> Sequence[dict[str, Any]]:
         """Documents of every profile of a model."""
 
+    def prices(self, hardware: str) -> Sequence[dict[str, Any]]:
+        """Documents of every offer of a chip."""
+
 
 def resolve(raw: dict[str, Any], catalogue: Catalogue) -> None:
     """Replaces names by figures in place; their provenance goes to the document's. Raises DocumentError."""

@@ -44,6 +44,28 @@ def test_the_scenario_is_its_own_budget():
     assert 0 < found["distance_to_bound"] < 0.1
 
 
+def test_at_the_catalogues_prices_the_case_study_loses_and_the_answer_says_so():
+    cheapest, dearest = answer(question())["listed"]
+    for listed in (cheapest, dearest):
+        assert all(price["source"].startswith("offer ") for price in listed["prices"])
+    # 4.5 : 1.05, of which the design speaks, lies between
+    assert ratio(cheapest) < 4.5 / 1.05 < ratio(dearest)
+    assert dearest["gain"] < 0.72 < cheapest["gain"] < 1
+
+
+def ratio(listed):
+    usd = {price["hardware"]: price["usd_per_gpu_hour"] for price in listed["prices"]}
+    return usd["h200"] / usd["h20"]
+
+
+def test_where_a_chip_is_not_listed_nothing_is_said_of_listed_prices():
+    class Unlisted(Stored):
+        def prices(self, hardware):
+            return []
+
+    assert answer(question(), Unlisted())["listed"] == []
+
+
 def test_shares_and_prices_of_tokens_add_up_to_the_cost():
     found = answer(question())["best"]
     cost, rate = found["cost"], found["lambda_max_rps"]
@@ -205,6 +227,9 @@ class Stored:
 
     def profiles(self, model):
         return catalog.SHIPPED.profiles(model)
+
+    def prices(self, hardware):
+        return catalog.SHIPPED.prices(hardware)
 
 
 def test_an_offer_is_a_price_with_its_day_and_source():
