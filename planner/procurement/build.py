@@ -37,7 +37,7 @@ def space(asked: Asked) -> Space:
             for chips in remote
             for found in [named(asked.scenario, chips.profile)]
         ),
-        links=tuple(LinkOption(link.name, usable_bps(link), rate(link.price)) for link in links) if remote else (),
+        links=tuple(_link(asked, link) for link in links) if remote else (),
         pd=tuple(
             PdOption(chips.profile, found.curve(), _decode(asked, chips), usd_per_h(asked, found), chips.most)
             for chips in local
@@ -115,9 +115,13 @@ def usd_per_h(asked: Asked, profile: Profile) -> float:
     raise refuse("prices", None, f"has no price for {profile.hardware}, in USD a GPU-hour; priced are: {known}")
 
 
-def usable_bps(link: LinkChoice) -> float:
-    """What a link was seen to carry, or else its bandwidth, in bit/s."""
-    return link.bandwidth_bps if link.achieved_bps is None else link.achieved_bps
+def _link(asked: Asked, link: LinkChoice) -> LinkOption:
+    """The link as it is planned for: without its spare lines, which are paid all the same."""
+    line_bps = link.bandwidth_bps if link.achieved_bps is None else link.achieved_bps
+    serving = max(link.lines - asked.question.reserve.spare_lines, 0)
+    price = rate(link.price)
+    paid = LinkRate(price.usd_per_h * link.lines, price.usd_per_byte)
+    return LinkOption(link.name, line_bps * serving if serving else 0.0, paid)
 
 
 def rate(price: LinkPrice | None) -> LinkRate:

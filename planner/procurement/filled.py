@@ -81,8 +81,18 @@ def _pd(asked: Asked, space: Space, bought: Bought, name: str) -> dict[str, Any]
 def _link(asked: Asked, bought: Bought, remote: str, local: str) -> dict[str, Any]:
     choice = build.choices(asked)[2][bought.link or 0]
     rtt_s = next((link.rtt_s for link in asked.scenario.parsed.links if link.name == choice.name), None)
-    bandwidth = "unlimited" if math.isinf(choice.bandwidth_bps) else choice.bandwidth_bps
-    figures = {**choice.model_dump(), "bandwidth_bps": bandwidth, "rtt_s": rtt_s}
+    bandwidth = "unlimited" if math.isinf(choice.bandwidth_bps) else choice.bandwidth_bps * choice.lines
+    achieved = None if choice.achieved_bps is None else choice.achieved_bps * choice.lines
+    price = choice.price and choice.price.model_dump()
+    if price and price["usd_per_month"] is not None:
+        price["usd_per_month"] *= choice.lines
+    figures = {
+        "name": choice.name,
+        "bandwidth_bps": bandwidth,
+        "achieved_bps": achieved,
+        "price": price,
+        "rtt_s": rtt_s,
+    }
     return {**figures, "from": remote, "to": local}
 
 

@@ -36,12 +36,16 @@ class PdChips(Chips):
 
 
 class LinkChoice(Table):
-    """A link that could be had, in bit/s, and its price; without one it counts as free."""
+    """A link that could be had, in bit/s, and its price; without one it counts as free.
+
+    Bandwidth and monthly price are those of one line of the `lines` that are had.
+    """
 
     name: Name
     bandwidth_bps: Bandwidth
     achieved_bps: NotNegative | None = None
     price: LinkPrice | None = None
+    lines: Annotated[int, Field(ge=1, le=1000)] = 1
 
 
 class Reserve(Table):
@@ -50,6 +54,8 @@ class Reserve(Table):
     target_utilisation: Annotated[float, Field(gt=0, le=1)] = 1.0
     spare_instances: Annotated[int, Field(ge=0, le=100)] = 0
     """Of each role, so that any one may fail."""
+    spare_lines: Annotated[int, Field(ge=0, le=100)] = 0
+    """Of a link that has several."""
     link_headroom: Annotated[float, Field(ge=0, lt=1)] = 0.0
 
 

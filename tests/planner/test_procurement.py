@@ -200,6 +200,18 @@ def test_reserve_costs_rate():
     assert kept["best"]["lambda_max_rps"] < 0.8 * answer(question())["best"]["lambda_max_rps"]
 
 
+def test_a_link_of_several_lines_may_lose_one():
+    line = {"name": "wan", "bandwidth_bps": 8e9, "price": {"usd_per_month": 730.5}}
+    whole = answer(question(links=[line | {"lines": 2}]))["best"]
+    spare = answer(question(links=[line | {"lines": 2}], reserve={"spare_lines": 1}))["best"]
+    assert spare["egress_bps"] <= 8e9 * (1 + 1e-9)
+    assert whole["lambda_max_rps"] > spare["lambda_max_rps"]
+    for each in (whole, spare):
+        assert each["prfaas"] is None or each["cost"]["parts_usd_per_h"]["link_time"] == pytest.approx(2)
+    none_left = answer(question(links=[line], reserve={"spare_lines": 1}))["best"]
+    assert none_left["prfaas"] is None
+
+
 def test_a_link_is_paid_by_the_month_and_by_the_byte():
     links = [{"name": "wan", "bandwidth_bps": 100e9, "price": {"usd_per_month": 7305.0, "usd_per_gb": 0.02}}]
     found = answer(question(links=links))
