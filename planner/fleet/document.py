@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from planner import scenario
 from planner.catalog import NotInCatalogue
-from planner.documents.errors import DocumentError, FieldError, from_validation, refuse
+from planner.documents.errors import from_validation, refuse
 from planner.documents.fields import fields_by_place
 from planner.documents.plain import require_plain
 from planner.engine import fleet as engine
@@ -19,6 +19,7 @@ from planner.engine.curves import Curve
 from planner.fleet.schema import FleetDocument, PdShare, PrfaasCluster
 from planner.scenario import Scenario
 from planner.scenario.build import deployment, pd_cluster
+from planner.scenario.document import complete
 from planner.scenario.references import Catalogue, model_profile
 
 
@@ -41,7 +42,7 @@ def parse(document: Mapping[str, Any], catalogue: Catalogue) -> Fleet:
     raw = deepcopy(dict(document))
     for at, pd in enumerate(raw["pd"] if isinstance(raw.get("pd"), list) else ()):
         if isinstance(pd, dict) and pd.get("scenario") is not None:
-            pd["scenario"] = _scenario(pd["scenario"], f"pd.{pd.get('name', at)}.scenario", catalogue)
+            pd["scenario"] = complete(pd["scenario"], f"pd.{pd.get('name', at)}.scenario", catalogue)
     try:
         parsed = FleetDocument.model_validate(raw)
     except ValidationError as problem:
@@ -57,17 +58,6 @@ def loaded(raw: Mapping[str, Any]) -> Fleet:
     """A frozen fleet again."""
     parsed = FleetDocument.model_validate(dict(raw))
     return Fleet(parsed, dict(raw), tuple(scenario.parse(pd.scenario) for pd in parsed.pd))
-
-
-def _scenario(given: Any, place: str, catalogue: Catalogue) -> dict[str, Any]:
-    try:
-        return scenario.parse(scenario.document.table(given), catalogue=catalogue).document()
-    except DocumentError as problem:
-        told = [
-            FieldError(f"{place}.{each.field}" if each.field else place, each.value, each.message)
-            for each in problem.told
-        ]
-        raise DocumentError(told, problem.more) from problem
 
 
 def _put_profiles(parsed: FleetDocument, raw: dict[str, Any], pd: PdShare, catalogue: Catalogue) -> None:

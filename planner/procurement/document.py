@@ -22,7 +22,7 @@ from planner.procurement import decode
 from planner.procurement.schema import Question
 from planner.scenario import Scenario
 from planner.scenario.build import cluster_of_role, pd_cluster
-from planner.scenario.document import UNSTATED
+from planner.scenario.document import UNSTATED, complete
 from planner.scenario.references import Catalogue, model_profile
 
 
@@ -51,7 +51,7 @@ def parse(document: Mapping[str, Any], catalogue: Catalogue) -> Asked:
     raw = deepcopy(dict(document))
     for place in ("scenario", "baseline"):
         if raw.get(place) is not None:
-            raw[place] = _scenario(raw, place, catalogue)
+            raw[place] = complete(raw[place], place, catalogue)
     if "scenario" not in raw:
         raise refuse("scenario", None, "is missing: what is deployed now, as a scenario")
     _resolve_profiles(raw, catalogue)
@@ -68,17 +68,6 @@ def parse(document: Mapping[str, Any], catalogue: Catalogue) -> Asked:
     if found := list(_mistakes(asked)):
         raise DocumentError(found)
     return asked
-
-
-def _scenario(raw: Mapping[str, Any], place: str, catalogue: Catalogue) -> dict[str, Any]:
-    try:
-        return scenario.parse(scenario.document.table(raw[place]), catalogue=catalogue).document()
-    except DocumentError as problem:
-        told = [
-            FieldError(f"{place}.{each.field}" if each.field else place, each.value, each.message)
-            for each in problem.told
-        ]
-        raise DocumentError(told, problem.more) from problem
 
 
 # --- names become figures ----------------------------------------------------------------------------------------

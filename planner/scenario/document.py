@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from planner import catalog
 from planner.catalog import files
 from planner.documents import paths
-from planner.documents.errors import DocumentError, from_validation, refuse
+from planner.documents.errors import DocumentError, FieldError, from_validation, refuse
 from planner.documents.fields import fields_by_place
 from planner.documents.plain import require_plain
 from planner.documents.provenance import nearest
@@ -127,6 +127,21 @@ def parse(
     if found:
         raise DocumentError(found)
     return Scenario(parsed, raw)
+
+
+def complete(given: Any, place: str, catalogue: Catalogue) -> dict[str, Any]:
+    """The complete document of a scenario that stands in another document at `place`.
+
+    Raises DocumentError, with paths from the outer one.
+    """
+    try:
+        return parse(table(given), catalogue=catalogue).document()
+    except DocumentError as problem:
+        told = [
+            FieldError(f"{place}.{each.field}" if each.field else place, each.value, each.message)
+            for each in problem.told
+        ]
+        raise DocumentError(told, problem.more) from problem
 
 
 def table(document: Any) -> Mapping[str, Any]:
