@@ -6,6 +6,7 @@ from django.views.generic import RedirectView
 
 from frontend.pages.bandwidth_wall import bandwidth_wall
 from frontend.pages.case_study import case_study
+from frontend.pages.clusters import clusters
 from frontend.pages.downloads import result_csv, result_json
 from frontend.pages.front import front_points
 from frontend.pages.imports import import_file, import_preview
@@ -25,6 +26,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("jobs/<uuid:job_id>/points.json", front_points, name="job-points"),
     path("jobs/<uuid:job_id>/scenario/", keep_scenario, name="job-scenario"),
     path("optimiser/", optimiser, name="optimiser"),
+    path("optimiser/clusters/", clusters, name="optimiser-clusters"),
     path("optimiser/<slug:problem>/", optimiser_question, name="optimiser-question"),
     path("scenarios/", scenarios, name="scenarios-page"),
     path("scenarios/new/", new_scenario, name="new-scenario"),

@@ -44,5 +44,9 @@ STATES = {
 
 def bound_by(binding: Iterable[str]) -> str:
     """The binding constraint in words: `PrfaaS compute and PD-P`."""
-    names = [STAGES[stage] if stage != "link" else "the link" for stage in binding]
+    return listed([STAGES[stage] if stage != "link" else "the link" for stage in binding])
+
+
+def listed(names: list[str]) -> str:
+    """`one`, `one and two`, `one, two and three`."""
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -6,10 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.urls import reverse
+from django.utils.http import urlencode
+
+from frontend.optimiser.clusters.form import scenarios
+from frontend.optimiser.clusters.rows import MOST_ROUTES
 from frontend.optimiser.form import Typed, address, asking
 from frontend.optimiser.given import Given, given
 from frontend.optimiser.offers import Offer, listed
-from frontend.optimiser.problems import PROBLEMS, Problem
+from frontend.optimiser.problems import CLUSTERS, PROBLEMS, Problem
 from planner.api.documents import scenario_of
 from planner.documents.errors import DocumentError
 from planner.models import Job
@@ -36,6 +41,8 @@ class Again:
 
 def again(job: Job) -> Again | None:
     """None where no form can ask it: its scenario is no longer there by name."""
+    if job.kind == Job.Kind.CLUSTERS:
+        return _clusters(job)
     problem, question = PROBLEMS[job.kind], job.input["question"]
     try:
         start = given_of(question["scenario"]["name"], (question.get("baseline") or {}).get("name", ""))
@@ -43,6 +50,15 @@ def again(job: Job) -> Again | None:
         return None
     typed = asking(problem, start, question)
     return Again(address(problem, typed), problem.name, _listed(problem, typed, question))
+
+
+def _clusters(job: Job) -> Again | None:
+    """None where the form has no room for the routes of a cluster, or a scenario is no longer there by name."""
+    clusters = job.input["fleet"]["pd"]
+    known = dict(scenarios())
+    if any(len(pd.get("routes", [])) > MOST_ROUTES or pd["scenario"]["name"] not in known for pd in clusters):
+        return None
+    return Again(f"{reverse('optimiser-clusters')}?{urlencode({'job': str(job.pk)})}", CLUSTERS.name, None)
 
 
 def given_of(scenario: str, baseline: str) -> Given:

@@ -27,6 +27,8 @@ class Problem:
     """Of the throughput model, those in which it can be asked."""
 
 
+FIRST = "case-study-prfaas-pd"
+"""The scenario that a question starts from unless another one is named."""
 PURCHASE = (Prices, PrfaasOptions, PdOptions, Links, Reserve)
 PROBLEMS = {
     problem.name: problem
@@ -62,3 +64,13 @@ PROBLEMS = {
         ),
     )
 }
+CLUSTERS = Problem(
+    "clusters",
+    "Several clusters",
+    "What several PrfaaS and PD clusters on several links carry together, and with which thresholds and splits they "
+    "carry the most.",
+    (),
+    forms=("exact",),
+)
+"""Its form is of rows, and not of parts."""
+ALL = (*PROBLEMS.values(), CLUSTERS)

@@ -16,14 +16,17 @@ from django.views.decorators.http import require_safe
 from frontend import figures, outcome
 from frontend.optimiser.again import again
 from frontend.optimiser.answer import answer
+from frontend.optimiser.clusters import answer as clusters
 from frontend.optimiser.front import front, point
-from frontend.optimiser.problems import PROBLEMS
+from frontend.optimiser.problems import ALL
 from frontend.optimiser.tie import tie
 from planner.management.inspection import lines
 from planner.models import Job
 
 UNITS = {Job.Kind.IMPORT_TRACE: "kB", Job.Kind.BREAK_EVEN: "points"}
 """What the progress of a kind counts, where it is not steps."""
+QUESTIONS = {problem.name for problem in ALL}
+"""Kinds that a form of the optimiser asks."""
 
 
 @require_safe
@@ -36,8 +39,8 @@ def job(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "input_text": json.dumps(found.input, indent=2, ensure_ascii=False),
         "socket": f"{get_script_prefix()}ws/jobs/{found.pk}/",
         "unit": UNITS.get(Job.Kind(found.kind), "steps"),
-        "is_question": found.kind in PROBLEMS,
-        "again": again(found) if found.kind in PROBLEMS else None,
+        "is_question": found.kind in QUESTIONS,
+        "again": again(found) if found.kind in QUESTIONS else None,
         "has_points": found.kind == Job.Kind.FRONT,
         **(RESULTS.get(found.kind, _plain)(found.input, found.result) if found.result else {}),
     }
@@ -80,6 +83,10 @@ def _front(asked: Document, result: Document) -> Document:
     return {"front": front(result)}
 
 
+def _fleet(asked: Document, result: Document) -> Document:
+    return {"fleet": clusters.answer(result)}
+
+
 def _plain(asked: Document, result: Document) -> Document:
     """A kind that is asked over REST only: its result can be taken away."""
     return {"plain": True}
@@ -92,5 +99,6 @@ RESULTS: dict[str, Callable[[Document, Document], Document]] = {
     Job.Kind.LEAST_COST: _answer,
     Job.Kind.BREAK_EVEN: _tie,
     Job.Kind.FRONT: _front,
+    Job.Kind.CLUSTERS: _fleet,
 }
 """What the page of each kind shows of an input and its result."""

@@ -17,18 +17,16 @@ from frontend.optimiser.again import given_of
 from frontend.optimiser.form import OF, QuestionForm, address, typed_in
 from frontend.optimiser.given import Given
 from frontend.optimiser.parts.target import OTHER
-from frontend.optimiser.problems import PROBLEMS, Problem
+from frontend.optimiser.problems import ALL, FIRST, PROBLEMS, Problem
 from planner import store
 from planner.documents.errors import DocumentError
 from planner.models import Job
-
-FIRST = "case-study-prfaas-pd"
 
 
 @require_safe
 def optimiser(request: HttpRequest) -> HttpResponse:
     """The problems to choose from."""
-    context = {"problems": PROBLEMS.values(), "scenario": request.GET.get("scenario", "")}
+    context = {"problems": ALL, "scenario": request.GET.get("scenario", "")}
     return render(request, "optimiser/index.html", context)
 
 
@@ -53,7 +51,7 @@ def optimiser_question(request: HttpRequest, problem: str) -> HttpResponse:
             return redirect_to_login(address(asked, typed_in(form)))
         if form.is_valid() and (job := form.submit(by=request.user.pk)):
             return redirect("job-page", job.pk)
-    context = {"asked": asked, "form": form, "problems": PROBLEMS.values(), "scenarios": {name: name} | scenarios}
+    context = {"asked": asked, "form": form, "problems": ALL, "scenarios": {name: name} | scenarios}
     return render(request, "optimiser/question.html", context)
 
 

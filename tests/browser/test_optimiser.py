@@ -127,6 +127,61 @@ def test_a_front_appears_while_it_is_computed_and_a_point_of_it_is_kept(visitor)
     visitor.whatif_ms()
 
 
+def test_the_least_cost_under_a_promise_says_what_ttft_is_made_of(visitor):
+    page = visitor.open("/optimiser/least_cost/?scenario=case-study-prfaas-pd")
+    page.get_by_role("link", name="Sign in").click()
+    visitor.sign_in()
+    type_prices(page)
+    page.get_by_label("Peak rate").fill("10")
+    promise = page.get_by_role("group", name="Promise on TTFT")
+    promise.get_by_label("At most").fill("4")
+    promise.get_by_label("Of TTFT").select_option("90")
+    fits(page)
+    page.get_by_role("button", name="Ask", exact=True).click()
+    expect(answer(page)).to_contain_text("without PrfaaS nothing does")
+    expect(page.locator("[data-promise]")).to_have_text("Promised: P90 of TTFT under load of at most 4 s.")
+    kept = page.locator('[data-row="TTFT, P90, under load"]')
+    assert float(kept.locator("td").first.inner_text().split()[0].rstrip("u")) <= 4
+    expect(kept.locator("th")).to_have_attribute("title", re.compile("approximation: queue . prefill .*within 5 %"))
+    fits(page)
+    page.get_by_role("link", name="Ask again").click()
+    expect(page.get_by_role("group", name="Promise on TTFT").get_by_label("At most")).to_have_value("4")
+
+
+def test_a_fleet_of_several_clusters_is_put_together_row_by_row(visitor):
+    page = visitor.open("/optimiser/clusters/?scenario=case-study-prfaas-pd")
+    page.get_by_role("button", name="Add a link").click()
+    link = page.get_by_role("group", name="Link 2")
+    expect(link.get_by_label("Name")).to_be_focused()
+    link.get_by_label("Name").fill("narrow")
+    link.get_by_label("Bandwidth").fill("10")
+    page.get_by_role("button", name="Add a PD cluster").click()
+    one, two = (page.get_by_role("group", name=f"PD cluster {number}") for number in (1, 2))
+    expect(two.get_by_label("Name")).to_be_focused()
+    one.get_by_label("Share").fill("60")
+    two.get_by_label("Share").fill("30")
+    two.get_by_label("over the link").first.fill("narrow")
+    page.get_by_role("button", name="Add a PrfaaS cluster").click()
+    page.get_by_role("button", name="Remove PrfaaS cluster 2").click()
+    expect(page.get_by_role("button", name="Add a PrfaaS cluster")).to_be_focused()
+    fits(page)
+    page.get_by_role("button", name="Sign in and ask").click()
+    visitor.sign_in()
+    expect(two.get_by_label("Share")).to_have_value("30")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    page.get_by_role("alert").get_by_role("link", name="PD cluster 2, Share").click()
+    expect(two.get_by_label("Share")).to_be_focused()
+    two.get_by_label("Share").fill("40")
+    # The Enter key asks; it neither adds nor removes a row.
+    two.get_by_label("Share").press("Enter")
+    expect(answer(page)).to_contain_text(re.compile(r"^The fleet carries \d\.\d{3} req/s at most; what binds is "))
+    expect(page.locator("[data-cluster]")).to_have_count(2)
+    expect(page.get_by_role("progressbar", name="Utilisation of narrow")).to_be_visible()
+    fits(page)
+    page.get_by_role("link", name="Ask again").click()
+    expect(two.get_by_label("Share")).to_have_value("40")
+
+
 def test_a_legend_stays_above_its_chart_when_the_window_changes(visitor):
     page = visitor.open("/optimiser/break_even/?scenario=case-study-prfaas-pd")
     page.get_by_role("link", name="Sign in").click()
@@ -159,6 +214,12 @@ def test_another_scenario_brings_its_own_options_and_keeps_what_was_typed(visito
 @pytest.mark.parametrize("width", [390, 1280])
 def test_the_problems_fit_every_screen(visit, width):
     page = visit(width=width).open("/optimiser/")
-    for name in ("The most for a budget", "The least cost for a rate", "Cost, rate and TTFT", "Break-even"):
+    for name in (
+        "The most for a budget",
+        "The least cost for a rate",
+        "Cost, rate and TTFT",
+        "Break-even",
+        "Several clusters",
+    ):
         expect(page.get_by_role("link", name=name)).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -1,0 +1,1 @@
+"""Several PrfaaS and PD clusters: the question as a form of rows, and its answer as people read it."""
