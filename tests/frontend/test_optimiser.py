@@ -382,6 +382,9 @@ def test_the_most_for_a_budget_is_what_the_design_says(planner):
     assert row(page, "Cost") == ["128.00", "128.00", "128.00"]
     assert row(page, "Cost of input tokens")[0] == "0.276"
     assert "1,394,389,425 deployments compared" in text(page)
+    listed = text(page.split("data-at-listed-prices>")[1].split("</p>")[0])
+    assert "0.847 times the best without PrfaaS for the same money at the cheapest" in listed
+    assert "0.560 times" in listed
     assert "no purchase can be" in page.split("data-bound>")[1]
     assert "Unloaded TTFT is prefill alone" in page
     assert "the link counts as free" in page
