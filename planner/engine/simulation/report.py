@@ -1,0 +1,232 @@
+"""What replications say together: means with 95 % confidence intervals. Numba is not needed for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import stdtrit
+
+from planner.engine.curves import Array
+from planner.engine.simulation.histogram import percentile
+from planner.engine.simulation.replication import Replication, in_system
+from planner.engine.simulation.settings import Experiment
+from planner.engine.simulation.state import (
+    BIN,
+    LOCAL,
+    PD_D,
+    PD_P,
+    PRFAAS,
+    REMOTE,
+    TAIL,
+    WAIT_PD_D,
+    WAIT_PD_P,
+    WAIT_PRFAAS,
+)
+from planner.engine.throughput import Stage
+
+CONFIDENCE = 0.95
+GROWING = 0.005
+"""Share of the arriving requests that must stay in the system, beyond chance, for it to count as unstable."""
+WAITING = {Stage.PD_P: WAIT_PD_P, Stage.PRFAAS: WAIT_PRFAAS, Stage.LINK: TAIL, Stage.PD_D: WAIT_PD_D}
+ROUTES = {"local": LOCAL, "remote": REMOTE}
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean over replications and its 95 % confidence interval by Student's t; None of one replication alone."""
+
+    mean: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Mean and percentiles of a time, in seconds; the percentiles are read off a histogram, to within 0.5 %."""
+
+    mean: Estimate
+    p50: Estimate
+    p90: Estimate
+    p99: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """Of the requests that pass a stage."""
+
+    mean_s: Estimate
+    share: Estimate | None
+    """Of those that waited at all; None where that is not counted."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Series:
+    """Over time from 0, averaged over the replications that came so far; each array of shape (bins,)."""
+
+    bin_s: float
+    egress_bps: Array
+    egress_min_bps: Array
+    """Of windows within a bin, the least and the greatest of any replication."""
+    egress_max_bps: Array
+    threshold_tokens: Array
+    in_system: Array
+    """Requests, as windows end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a deployment does at a rate. Where it is not stable, times grow with the number of requests."""
+
+    replications: int
+    requests: int
+    """Counted, of all replications."""
+    rate_rps: Estimate
+    """As it came out."""
+    throughput_rps: Estimate
+    ttft_s: Times | None
+    ttft_by_route_s: dict[str, Times]
+    waits: dict[Stage, Waits]
+    """The link's is from the end of a prefill until its KVCache is across: the tail of the transfer."""
+    utilisation: dict[Stage, Estimate]
+    offload_fraction: Estimate
+    egress_bps: Estimate
+    growth_rps: Estimate
+    """Requests a second that stay in the system."""
+    growth_by_stage_rps: dict[Stage, Estimate]
+    stable: bool
+    unfinished: int
+    """Requests that nothing could ever finish."""
+    series: Series
+
+
+def estimate(values: Sequence[float] | Array) -> Estimate:
+    """Of one value from each replication. Raises ValueError of none."""
+    each = np.asarray(values, dtype=float)
+    if not each.size:
+        raise ValueError("needs at least one replication")
+    mean = float(each.mean())
+    if each.size == 1:
+        return Estimate(mean)
+    half = float(stdtrit(each.size - 1, (1 + CONFIDENCE) / 2) * each.std(ddof=1) / math.sqrt(each.size))
+    return Estimate(mean, mean - half, mean + half)
+
+
+def report(experiment: Experiment, runs: Sequence[Replication]) -> Report:
+    """Puts replications together; their order does not matter. Raises ValueError of none."""
+    runs = sorted(runs, key=lambda run: run.index)
+    grows = estimate([in_system(run.growth_rps) for run in runs])
+    sure = grows.mean if grows.low is None else grows.low
+    unfinished = sum(run.unfinished for run in runs)
+    return Report(
+        replications=len(runs),
+        requests=sum(run.arrived for run in runs),
+        rate_rps=estimate([run.arrived / run.window_s for run in runs]),
+        throughput_rps=estimate([run.completed / run.window_s for run in runs]),
+        ttft_s=_times(runs, [LOCAL, REMOTE]),
+        ttft_by_route_s={name: found for name, route in ROUTES.items() if (found := _times(runs, [route]))},
+        waits=_waits(runs),
+        utilisation=_utilisation(experiment, runs),
+        offload_fraction=_ratio(runs, lambda run: (run.sums["requests"][REMOTE], run.sums["requests"].sum()))
+        or Estimate(0.0),
+        egress_bps=estimate([run.sent_bits / run.window_s for run in runs]),
+        growth_rps=grows,
+        growth_by_stage_rps={
+            stage: estimate([run.growth_rps[place] for run in runs]) for stage, place in _stages(experiment).items()
+        },
+        stable=not unfinished and not (sure > 0 and grows.mean > GROWING * experiment.rate_rps),
+        unfinished=unfinished,
+        series=_series(runs),
+    )
+
+
+def _stages(experiment: Experiment) -> dict[Stage, int]:
+    """Where requests wait for each stage that the deployment has."""
+    away = experiment.deployment.prfaas is not None
+    return {stage: at for stage, at in WAITING.items() if away or stage in (Stage.PD_P, Stage.PD_D)}
+
+
+def _ratio(runs: Sequence[Replication], parts: Callable[[Replication], tuple[float, float]]) -> Estimate | None:
+    """Of the replications in which there is something to divide by; None where there is none."""
+    pairs = [parts(run) for run in runs]
+    found = [part / whole for part, whole in pairs if whole]
+    return estimate(found) if found else None
+
+
+def _times(runs: Sequence[Replication], routes: list[int]) -> Times | None:
+    """TTFT of some routes together; None where no request took them."""
+    some = [run for run in runs if run.sums["requests"][routes].sum()]
+    if not some:
+        return None
+    means = [run.sums["ttft_s"][routes].sum() / run.sums["requests"][routes].sum() for run in some]
+    counts = [run.histograms[routes].sum(axis=0) for run in some]
+    p50, p90, p99 = (estimate([percentile(count, q) for count in counts]) for q in (0.5, 0.9, 0.99))
+    return Times(estimate(means), p50, p90, p99)
+
+
+def _waits(runs: Sequence[Replication]) -> dict[Stage, Waits]:
+    """By stage that some request passed."""
+    fields = {
+        Stage.PD_P: ("prefill_wait_s", "prefill_waited", [LOCAL]),
+        Stage.PRFAAS: ("prefill_wait_s", "prefill_waited", [REMOTE]),
+        Stage.LINK: ("tail_s", None, [REMOTE]),
+        Stage.PD_D: ("decode_wait_s", "decode_waited", [LOCAL, REMOTE]),
+    }
+    found = {}
+    for stage, (total, waited, routes) in fields.items():
+        mean = _per_request(runs, total, routes)
+        if mean is not None:
+            found[stage] = Waits(mean, _per_request(runs, waited, routes) if waited else None)
+    return found
+
+
+def _per_request(runs: Sequence[Replication], field: str, routes: list[int]) -> Estimate | None:
+    return _ratio(runs, lambda run: (run.sums[field][routes].sum(), run.sums["requests"][routes].sum()))
+
+
+def _utilisation(experiment: Experiment, runs: Sequence[Replication]) -> dict[Stage, Estimate]:
+    """Busy share of each stage that the deployment has, and that has something to be busy with."""
+    n_prfaas, n_p, _ = experiment.instances
+    servers = {PRFAAS: n_prfaas, PD_P: n_p, PD_D: experiment.decode_slots}
+    names = {PRFAAS: Stage.PRFAAS, PD_P: Stage.PD_P, PD_D: Stage.PD_D}
+    found = {
+        names[place]: estimate([run.mean_at[place] / count for run in runs])
+        for place, count in servers.items()
+        if count
+    }
+    link = _ratio(runs, lambda run: (run.sent_bits, run.possible_bits))
+    return found | ({Stage.LINK: link} if link else {})
+
+
+def _series(runs: Sequence[Replication]) -> Series:
+    """Bins as wide as the widest of any replication; a replication may end before another."""
+    width = max(run.bin_s for run in runs)
+    each = [_widened(run, width) for run in runs]
+    bins = max(one.size for one in each)
+    windows, bits, tokens, present = (np.zeros(bins) for _ in range(4))
+    least, most = np.full(bins, np.inf), np.zeros(bins)
+    for one in each:
+        part = slice(0, one.size)
+        windows[part] += one["windows"]
+        bits[part] += one["egress_bits"]
+        tokens[part] += one["threshold_tokens"]
+        present[part] += one["in_system"]
+        least[part] = np.minimum(least[part], one["least_bits"])
+        most[part] = np.maximum(most[part], one["most_bits"])
+    window_s = runs[0].window_bin_s
+    return Series(
+        width, bits / windows / window_s, least / window_s, most / window_s, tokens / windows, present / windows
+    )
+
+
+def _widened(run: Replication, bin_s: float) -> np.ndarray:
+    """A replication's bins, as many of them made one as it takes."""
+    many = round(bin_s / run.bin_s)
+    starts = np.arange(0, run.series.size, many)
+    wide = np.zeros(starts.size, dtype=BIN)
+    for name in BIN.names or ():
+        how = {"least_bits": np.minimum, "most_bits": np.maximum}.get(name, np.add)
+        wide[name] = how.reduceat(run.series[name], starts) if starts.size else 0.0
+    return wide
