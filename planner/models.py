@@ -20,6 +20,8 @@ class Job(models.Model):
         LEAST_COST = "least_cost", "the least cost for a rate"
         BREAK_EVEN = "break_even", "break-even"
         CLUSTERS = "clusters", "several clusters"
+        SIMULATE = "simulate"
+        REPLICATION = "replication", "one replication of a simulation"
         FRONT = "front", "cost, rate and TTFT"
         FRONT_SHARD = "front_shard", "one rate of a front"
         IMPORT_TRACE = "import_trace", "import a trace"

@@ -13,11 +13,15 @@ from celery.exceptions import Reject
 from planner import evaluation, jobs, process, shards, uploads
 from planner.documents.errors import DocumentError
 from planner.engine import fleet, front, purchasing, search
+from planner.engine.simulation.work import replicated
 from planner.fleet import document as fleets
 from planner.fleet import result as fleet_result
 from planner.importers.traces.collect import collect
 from planner.models import Job
 from planner.procurement import questions
+from planner.simulating import document as simulations
+from planner.simulating import plain
+from planner.simulating import result as simulation_result
 
 logger = logging.getLogger(__name__)
 
@@ -62,6 +66,11 @@ KINDS: Mapping[str, Kind] = {
         function=fleet.best_of,
         result=lambda given, asked, limit: fleet_result.document(fleets.loaded(given["fleet"]), limit),
     ),
+    "replication": Kind(
+        problem=lambda given: simulations.part(simulations.loaded(given["simulation"]), given["index"]),
+        function=replicated,
+        result=lambda given, part, replication: plain.as_json(replication),
+    ),
     "front_shard": Kind(
         problem=lambda given: questions.shard(questions.loaded(given["question"]), given["rate_rps"]),
         function=front.at_rate,
@@ -75,7 +84,14 @@ IN_PARTS: Mapping[str, InParts] = {
         part="front_shard",
         parts=lambda given: questions.shards(questions.loaded(given["question"])),
         merge=lambda given, parts: questions.merged(questions.loaded(given["question"]), parts),
-    )
+    ),
+    "simulate": InParts(
+        part="replication",
+        parts=lambda given: simulations.parts(simulations.loaded(given["simulation"])),
+        merge=lambda given, parts: simulation_result.document(
+            simulations.loaded(given["simulation"]), [plain.from_json(part) for part in parts]
+        ),
+    ),
 }
 
 

@@ -11,6 +11,7 @@ from planner.api.evaluate import EvaluateView, WhatIfView
 from planner.api.imports import ImportsView, ImportView
 from planner.api.jobs import JobViewSet
 from planner.api.procurement import ProcurementView
+from planner.api.simulations import SimulationView
 from planner.api.unknown import NoSuchAddress
 
 router = SimpleRouter()
@@ -23,6 +24,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("whatif/", WhatIfView.as_view(), name="whatif"),
     path("bandwidth/", BandwidthView.as_view(), name="bandwidth"),
     path("procurement/", ProcurementView.as_view(), name="procurement"),
+    path("simulations/", SimulationView.as_view(), name="simulations"),
     path("imports/", ImportsView.as_view(), name="imports"),
     path("imports/<uuid:upload_id>/", ImportView.as_view(), name="import"),
     *(path(f"{kind}/<slug:name>/charts/", view.as_view(), name=f"{kind}-charts") for kind, view in CHARTS.items()),

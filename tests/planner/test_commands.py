@@ -1,6 +1,7 @@
 """The command line: three commands on a name or a file, and one clear line with exit status 2 on bad input."""
 
 import json
+import re
 import subprocess
 import sys
 from io import StringIO
@@ -218,6 +219,7 @@ def test_good_input_ends_the_process_with_status_0_and_nothing_on_stderr(tmp_pat
 PRICED = ("--price", "h200=2", "--price", "h20=1")
 
 
+@pytest.mark.django_db
 def test_optimize_finds_the_deployment_of_equal_cost():
     text = said("optimize", BASE, "--problem", "equal_cost", *PRICED)
     for figure in (
@@ -231,6 +233,7 @@ def test_optimize_finds_the_deployment_of_equal_cost():
     assert "Buy next: one PrfaaS instance (8 × h200)" in text
 
 
+@pytest.mark.django_db
 def test_optimize_finds_the_cheapest_for_a_rate_and_the_tie():
     cheapest = json.loads(said("optimize", BASE, "--problem", "least_cost", "--rate", "5", *PRICED, "--json"))
     assert cheapest["best"]["lambda_max_rps"] >= 5
@@ -239,12 +242,14 @@ def test_optimize_finds_the_cheapest_for_a_rate_and_the_tie():
     )
 
 
+@pytest.mark.django_db
 def test_optimize_keeps_a_promise_and_prints_a_front():
     promised = said("optimize", BASE, "--problem", "least_cost", "--rate", "3", "--ttft", "P90=5", *PRICED)
     assert "6 × 8 h200 over wan, 1 + 5 × 8 h20" in promised
     assert "TTFT under load, by approximation: mean 2." in promised
 
 
+@pytest.mark.django_db
 def test_the_rest_of_a_question_comes_from_a_file(tmp_path):
     path = tmp_path / "question.yaml"
     path.write_text("reserve: {target_utilisation: 0.8}\nprices: [{name: h200, usd_per_gpu_hour: 2}]\n")
@@ -278,3 +283,23 @@ def test_the_command_that_imports_a_catalogue_counts_and_tells_what_it_left_out(
     traffic = f"{{name: mine, input_tokens: {lengths}, output_tokens: 5, trace: {'ab' * 32}}}"
     path.write_text(f"schema_version: 1\ntraffic: [{traffic}]\n")
     assert "the recorded requests of 'mine' are not stored here" in said("catalogue", "import", str(path))
+
+
+# --- simulation --------------------------------------------------------------------------------------------------
+
+
+def test_simulate_prints_intervals_and_its_speed():
+    text = said("simulate", BASE, "--requests", "5000", "--replications", "3", "--load", "0.6")
+    assert "60.0% of Λ_max" in text
+    assert re.search(r"TTFT P90 +\d\.\d\d  \[\d\.\d\d, \d\.\d\d\] s", text)
+    assert "requests a second" in text
+    found = json.loads(said("simulate", BASE, "--requests", "5000", "--rate", "1", "--seed", "7", "--json"))
+    assert found["stable"]
+    assert found["seed"] == 7
+    assert {"mean", "low", "high"} == set(found["ttft_s"]["p90"])
+    assert found["requests_per_wall_second"] > 0
+
+
+def test_a_simulation_that_cannot_be_is_refused_in_one_line():
+    assert "requests: 1 must be at least 100" in refusal("simulate", BASE, "--requests", "1")
+    assert "policy: 'guess' must be one of" in refusal("simulate", BASE, "--policy", "guess")

@@ -1,0 +1,92 @@
+"""From what replications counted to a result document, beside what the steady-state formulas say."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from planner import __version__, evaluation
+from planner.engine.simulation import Estimate, Replication, Report, Times, report
+from planner.engine.throughput import evaluate
+from planner.scenario.evidence import evidence
+from planner.simulating.document import Asked
+
+
+def document(asked: Asked, replications: Sequence[Replication]) -> dict[str, Any]:
+    """The result of all replications together, in SI units; null where there is nothing to say."""
+    found, experiment = report(asked.experiment, replications), asked.experiment
+    steady = evaluate(experiment.deployment)
+    rests_on = evidence(
+        asked.scenario, {stage.value for stage in evaluation.used_stages(experiment.deployment, steady)}
+    )
+    return {
+        "scenario": asked.scenario.name,
+        "rate_rps": experiment.rate_rps,
+        "load": experiment.rate_rps / steady.lambda_max_rps if steady.lambda_max_rps > 0 else None,
+        "policy": asked.run.policy,
+        "replications": found.replications,
+        "requests": found.requests,
+        "seed": asked.run.seed,
+        "stable": found.stable,
+        "growth_rps": _estimate(found.growth_rps),
+        "unfinished": found.unfinished,
+        "throughput_rps": _estimate(found.throughput_rps),
+        "ttft_s": _times(found.ttft_s) if found.stable else None,
+        "ttft_by_route_s": {route: _times(times) for route, times in found.ttft_by_route_s.items() if found.stable},
+        "waits_s": {stage.value: _estimate(wait.mean_s) for stage, wait in found.waits.items() if found.stable},
+        "utilisation": {stage.value: _estimate(busy) for stage, busy in found.utilisation.items()},
+        "offload_fraction": _estimate(found.offload_fraction),
+        "egress_bps": _estimate(found.egress_bps),
+        "series": _series(found),
+        "steady": {
+            "lambda_max_rps": steady.lambda_max_rps,
+            "offload_fraction": steady.offload_fraction,
+            "egress_bps": experiment.rate_rps / steady.lambda_max_rps * steady.egress_bps
+            if 0 < steady.lambda_max_rps < math.inf
+            else None,
+            "ttft_unloaded_s": {
+                "mean": steady.ttft.mean,
+                "p50": steady.ttft.p50,
+                "p90": steady.ttft.p90,
+                "p99": steady.ttft.p99,
+            },
+        },
+        "provenance": rests_on.weakest,
+        "notes": _notes(found),
+        "version": __version__,
+    }
+
+
+def _estimate(value: Estimate) -> dict[str, float | None]:
+    """Mean and 95 % confidence interval; without bounds of one replication alone."""
+    return {
+        name: None if (number := getattr(value, name)) is None else evaluation.number(number)
+        for name in ("mean", "low", "high")
+    }
+
+
+def _times(times: Times | None) -> dict[str, Any] | None:
+    if times is None:
+        return None
+    return {name: _estimate(getattr(times, name)) for name in ("mean", "p50", "p90", "p99")}
+
+
+def _series(found: Report) -> dict[str, Any]:
+    series = found.series
+    return {
+        "bin_s": series.bin_s,
+        **{
+            name: evaluation.numbers(getattr(series, name))
+            for name in ("egress_bps", "egress_min_bps", "egress_max_bps", "threshold_tokens", "in_system")
+        },
+    }
+
+
+def _notes(found: Report) -> list[str]:
+    if found.stable:
+        return []
+    return [
+        f"Not stable: {found.growth_rps.mean:.3g} requests more are in the system every second. There is no TTFT then: "
+        "it would say how long was simulated and not how long requests take."
+    ]

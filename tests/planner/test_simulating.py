@@ -1,0 +1,135 @@
+"""Simulations as documents: read, run, put together from parts, refused by field."""
+
+import json
+
+import pytest
+
+from planner import catalog, evaluation, scenario
+from planner.documents.errors import DocumentError
+from planner.engine.simulation.work import replicated
+from planner.simulating import document, plain, result
+
+CASE = "case-study-prfaas-pd"
+
+
+def run(name=CASE, overrides=None, **changes):
+    given = {"scenario": scenario.load(name, overrides).document(), "load": 0.7, "requests": 20_000, "replications": 3}
+    return {key: value for key, value in (given | changes).items() if value is not ...}
+
+
+def parsed(given):
+    return document.parse(given, catalog.SHIPPED)
+
+
+def simulated(given):
+    asked = parsed(given)
+    parts = [document.part(asked, index) for index in range(asked.run.replications)]
+    return result.document(asked, [replicated(part, lambda *news: None) for part in parts])
+
+
+def refused(given):
+    with pytest.raises(DocumentError) as caught:
+        parsed(given)
+    return str(caught.value)
+
+
+def test_a_stable_load_gives_intervals_about_what_the_formulas_say():
+    found = simulated(run())
+    steady = evaluation.evaluate(scenario.load(CASE))
+    assert found["stable"]
+    assert found["rate_rps"] == pytest.approx(0.7 * steady["lambda_max_rps"])
+    assert (
+        found["offload_fraction"]["low"] - 0.01
+        <= steady["offload_fraction"]
+        <= found["offload_fraction"]["high"] + 0.01
+    )
+    assert found["utilisation"]["prfaas"]["mean"] == pytest.approx(0.7, abs=0.02)
+    assert found["egress_bps"]["mean"] == pytest.approx(found["steady"]["egress_bps"], rel=0.03)
+    for name in ("mean", "p50", "p90", "p99"):
+        value = found["ttft_s"][name]
+        assert value["low"] <= value["mean"] <= value["high"]
+        assert value["mean"] > found["steady"]["ttft_unloaded_s"][name]
+    assert found["requests"] == 3 * 19_000
+
+
+def test_an_unstable_load_is_said_to_be_and_has_no_ttft():
+    found = simulated(run(load=1.3, requests=5_000))
+    assert not found["stable"]
+    assert found["growth_rps"]["mean"] > 0.3
+    assert found["ttft_s"] is None
+    assert "Not stable" in found["notes"][0]
+
+
+def test_replications_put_together_from_json_say_the_same():
+    asked = parsed(run(requests=5_000))
+    runs = [replicated(document.part(asked, index), lambda *news: None) for index in range(3)]
+    kept = [json.loads(json.dumps(plain.as_json(each), allow_nan=False)) for each in runs]
+    again = document.loaded(json.loads(json.dumps(asked.frozen()["simulation"])))
+    assert result.document(again, [plain.from_json(each) for each in kept]) == result.document(asked, runs)
+
+
+def test_a_seed_gives_the_same_bits_and_another_seed_others():
+    one, same, other = (simulated(run(requests=5_000, seed=seed)) for seed in (1, 1, 2))
+    assert one == same
+    assert one["ttft_s"] != other["ttft_s"]
+
+
+def test_progress_counts_requests():
+    told = []
+    asked = parsed(run(requests=20_000))
+    replicated(document.part(asked, 0), lambda *news: told.append(news))
+    assert told[0] == (0, 20_000, "preparing")
+    assert told[-1][:2] == (20_000, 20_000)
+    assert [done for done, _, _ in told] == sorted(done for done, _, _ in told)
+
+
+@pytest.mark.parametrize("name", ["case-study-homogeneous", "case-study-naive"])
+def test_the_other_deployments_are_simulated_too(name):
+    found = simulated(run(name, requests=5_000))
+    assert found["stable"]
+    assert found["offload_fraction"]["mean"] == (0 if name.endswith("homogeneous") else 1)
+
+
+def test_policies_and_pipelining_change_what_happens():
+    away = simulated(run(policy="all_remote", rate_rps=1.0, load=..., requests=5_000))
+    assert away["offload_fraction"]["mean"] == 1
+    after = simulated(run(chunks=1, requests=5_000))
+    assert after["waits_s"]["link"]["mean"] > simulated(run(requests=5_000))["waits_s"]["link"]["mean"]
+
+
+def test_over_a_narrow_link_the_bandwidth_aware_policy_raises_t():
+    narrow = {"links.wan.bandwidth_bps": 6e9}
+    given = {"overrides": narrow, "rate_rps": 1.8, "load": ..., "requests": 40_000, "replications": 1}
+    static = simulated(run(**given))
+    aware = simulated(run(**given, policy="bandwidth_aware"))
+    assert not static["stable"]
+    assert max(aware["series"]["threshold_tokens"]) > 19_400
+    assert aware["growth_rps"]["mean"] < 0.2 * static["growth_rps"]["mean"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"scenario": ...}, "scenario: is missing"),
+        ({"load": ...}, "load: needs either load, a share of Λ_max, or rate_rps"),
+        ({"rate_rps": 1.0}, "load: 0.7 needs either load"),
+        ({"load": 0.0}, "load: 0.0 must be greater than 0"),
+        ({"requests": 10}, "requests: 10 must be at least 100"),
+        ({"requests": 10**12}, "requests: 1000000000000 must be at most 1e+08"),
+        ({"replications": 0}, "replications: 0 must be at least 1"),
+        ({"policy": "random"}, "policy: 'random' must be one of"),
+        ({"chunks": 0}, "chunks: 0 must be at least 1"),
+        ({"warm_up": 1.0}, "warm_up: 1.0"),
+        ({"brown_out": {"begin_s": 5.0, "end_s": 5.0}}, "brown_out.end_s: 5.0 must be after 5 s"),
+        ({"connection_bps": 0}, "connection_bps: 0 must be at least"),
+        ({"nonsense": 1}, "nonsense: 1 is not a field here"),
+    ],
+)
+def test_mistakes_are_told_by_field(changes, said):
+    assert said in refused(run(**changes))
+
+
+def test_without_prfaas_nothing_can_be_sent_away():
+    assert "policy: 'all_remote' needs a cluster of role prfaas" in refused(
+        run("case-study-homogeneous", policy="all_remote")
+    )
