@@ -26,7 +26,14 @@ logger = logging.getLogger(__name__)
 Report = Callable[[int, int, str], None]
 Function = Callable[[Any, Report], Any]
 
-PRELOADED = ["numpy", "scipy.optimize", "scipy.special", "scipy.integrate", "planner.engine.purchasing"]
+PRELOADED = [
+    "numpy",
+    "scipy.optimize",
+    "scipy.special",
+    "scipy.integrate",
+    "planner.engine.purchasing",
+    "planner.engine.simulation.run",
+]
 TICK_S = 0.1
 REPORT_EVERY_S = 0.05
 # The web pages stay quick while jobs compute.
