@@ -26,7 +26,7 @@ class Rule(NamedTuple):
     low: float = 0.7
     """Egress utilisation up to which it is not."""
     surge: float = 8.0
-    """Requests on the remote side, waiting for an instance or for the rest of their KVCache, that are too many."""
+    """Requests that are too many: remote ones, waiting for an instance or for their KVCache to be across, or local."""
     patience: float = 3.0
     """Windows in a row without want, after which t is lowered by a step."""
 
@@ -80,13 +80,16 @@ def adjusted(rule: Rule, standing: Standing, utilisation: float, remote_queue: f
     """The threshold for the next window, from what the last one showed.
 
     `utilisation` is the bits that crossed over those that could have, in [0, 1]; the queues are requests that wait
-    now. t rises at once, unless the local side has the longer queue and would only have more; it falls a step after
-    `patience` windows in which the link had room and the remote queue was the shorter one.
+    now. t rises at once when the remote side is short, unless the local queue is the longer one and would only grow;
+    it falls at once when that is a surge itself, and else after `patience` windows in which the link had room.
     """
     t, calm = standing.threshold_tokens, 0.0
-    if (utilisation >= rule.high or remote_queue >= rule.surge) and remote_queue >= local_queue:
-        t = min(t * rule.step, rule.most_tokens)
-    elif utilisation <= rule.low and remote_queue < rule.surge and remote_queue <= local_queue:
+    if remote_queue >= local_queue:
+        if utilisation >= rule.high or remote_queue >= rule.surge:
+            t = min(t * rule.step, rule.most_tokens)
+    elif local_queue >= rule.surge:
+        t = max(t / rule.step, rule.least_tokens)
+    if remote_queue <= local_queue < rule.surge and utilisation <= rule.low:
         calm = standing.calm + 1.0
         if calm >= rule.patience:
             t, calm = max(t / rule.step, rule.least_tokens), 0.0

@@ -12,7 +12,7 @@ from planner.engine.search import Problem, best, surface
 from planner.engine.throughput import Form, evaluate, work
 from planner.evaluation import whatif
 from planner.scenario import load
-from tests.benchmarks import purchases, traces
+from tests.benchmarks import purchases, simulation, traces
 from tests.engine import plain
 from tests.engine.case_study import prfaas_pd
 from tests.engine.queues import simulated_waits
@@ -90,6 +90,7 @@ def main():
         beside = f"{loop:12,.1f} {loop / ours:8,.3g}×" if loop else f"{'–':>12} {'–':>9}"
         print(f"{title:<48} {ours:10.2f} {beside}  {note}")
     print(*traces.lines(), sep="\n")
+    print(*simulation.lines(), sep="\n")
 
 
 if __name__ == "__main__":
