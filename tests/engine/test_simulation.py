@@ -23,6 +23,7 @@ from planner.engine.simulation import (
     brown_out,
     recorded,
     report,
+    within,
 )
 from planner.engine.simulation.histogram import percentile
 from planner.engine.simulation.report import estimate
@@ -300,6 +301,8 @@ def test_percentiles_are_within_half_a_percent_of_those_of_every_request():
     for q in (0.01, 0.5, 0.9, 0.99, 0.999, 1.0):
         exact = np.quantile(ttft, q, method="inverted_cdf")
         assert percentile(run.histograms.sum(axis=0), q) == pytest.approx(exact, rel=0.005)
+        share = (ttft <= 1.004 * exact).mean(), (ttft <= 0.996 * exact).mean()
+        assert share[1] <= within([run], exact).mean <= share[0]
     assert run.sums["ttft_s"].sum() == pytest.approx(ttft.sum(), rel=1e-9)
     assert run.sums["requests"].tolist() == np.bincount(record["route"]).tolist()
 
@@ -416,6 +419,8 @@ def test_blocks_of_a_day_rise_and_fall_with_it():
         ({"warm_up": 1.0}, "warm_up"),
         ({"output_scv": -1.0}, "scv of outputs"),
         ({"window_s": 0.0}, "window in seconds"),
+        ({"window_s": 1e-6}, "take 0.001 s at least"),
+        ({"arrivals": Mmpp2((1.0, 2.0), (1e-9, 1e-9))}, "take Poisson"),
         ({"deployment": homogeneous(n_p=2.5)}, "N_p must be whole"),
         ({"deployment": homogeneous(n_d=0)}, "decode needs an instance"),
         ({"deployment": homogeneous(), "rule": all_remote()}, "without a PrfaaS cluster"),

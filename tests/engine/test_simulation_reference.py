@@ -13,12 +13,14 @@ from numpy.random import SeedSequence
 from planner.engine.arrivals import Mmpp2, Renewal
 from planner.engine.controller import all_remote, bandwidth_aware, static
 from planner.engine.deployment import Decode, PrfaasCluster
-from planner.engine.simulation import Capacity, Experiment, Order, Transport, brown_out
+from planner.engine.lengths import Empirical
+from planner.engine.simulation import Capacity, Experiment, Order, Transport, brown_out, report
 from planner.engine.simulation import run as running
 from planner.engine.simulation.replication import in_system
 from planner.engine.simulation.requests import Requests
 from planner.engine.simulation.run import Simulation, Stopped, replicate
 from planner.engine.simulation.state import PD_D, PD_P, PRFAAS, SENDING, TAIL, WAIT_PD_D, WAIT_PD_P, WAIT_PRFAAS
+from planner.engine.throughput import evaluate
 from tests.engine.case_study import H200, homogeneous, prfaas_pd
 from tests.engine.queues import simulated_waits
 from tests.engine.reference import System
@@ -236,6 +238,24 @@ def test_too_many_in_the_system_end_it_and_say_so(monkeypatch):
     run = replicate(Experiment(homogeneous(n_p=1), 3.0, requests=20_000), SEED)
     assert run.overflowed
     assert run.unfinished >= 4096
+    assert run.growth_rps[WAIT_PD_P] == pytest.approx(3.0 - evaluate(homogeneous(n_p=1)).lambda_max_rps, rel=0.05)
+
+
+def test_too_many_before_anything_counts_are_reported_all_the_same(monkeypatch):
+    monkeypatch.setattr(running, "MOST_SLOTS", 1024)
+    experiment = Experiment(homogeneous(n_p=1), 3.0, requests=20_000, warm_up=0.9)
+    found = report(experiment, [replicate(experiment, SEED)])
+    assert not found.stable
+    assert found.ttft_s is None
+    assert found.rate_rps.mean == pytest.approx(3.0, rel=0.1)
+
+
+def test_of_equally_short_requests_the_first_is_served_first():
+    """With one length only, the shortest first are the first come."""
+    one = Experiment(replace(homogeneous(2, 9), lengths=Empirical([9_000.0])), 1.4, requests=2_000)
+    fcfs, shortest = (replicate(replace(one, order=order), SEED, record=True).record for order in Order)
+    assert (fcfs["begin_s"] - fcfs["arrival_s"]).max() > 10
+    assert np.array_equal(fcfs, shortest)
 
 
 def test_a_dead_link_leaves_requests_that_never_finish():

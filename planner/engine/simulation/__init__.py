@@ -4,7 +4,7 @@
 """
 
 from planner.engine.simulation.replication import Replication
-from planner.engine.simulation.report import Estimate, Report, Series, Times, Waits, report
+from planner.engine.simulation.report import Estimate, Report, Series, Times, Waits, report, within
 from planner.engine.simulation.settings import (
     Capacity,
     Experiment,
@@ -30,4 +30,5 @@ __all__ = [
     "constant",
     "recorded",
     "report",
+    "within",
 ]

@@ -9,7 +9,9 @@ from typing import Any
 
 import numba
 
-_sources = hashlib.sha256()
+from planner.engine.simulation import state
+
+_sources = hashlib.sha256(inspect.getsource(state).encode())  # all use its numbers
 _seen: set[str] = set()
 
 

@@ -9,32 +9,37 @@ from planner.engine.simulation.state import Records
 
 
 @compiled
-def push(heap: Records, key: float, item: int) -> None:
-    """Adds an item."""
+def push(heap: Records, key: float, item: int, turn: int = 0) -> None:
+    """Adds an item; of equal keys the least `turn` is first."""
     heap[0].item += 1
     at = heap[0].item
-    while at > 1 and heap[at >> 1].key > key:
-        heap[at].key, heap[at].item = heap[at >> 1].key, heap[at >> 1].item
+    while at > 1:
+        above = heap[at >> 1]
+        if above.key < key or (above.key == key and above.turn <= turn):
+            break
+        heap[at].key, heap[at].turn, heap[at].item = above.key, above.turn, above.item
         at >>= 1
-    heap[at].key, heap[at].item = key, item
+    heap[at].key, heap[at].turn, heap[at].item = key, turn, item
 
 
 @compiled
 def pop(heap: Records) -> int:
-    """Takes the item of the least key; of an empty heap it must not be asked."""
+    """Takes the first item; of an empty heap it must not be asked."""
     taken = heap[1].item
     last = heap[0].item
-    key, item = heap[last].key, heap[last].item
+    key, turn, item = heap[last].key, heap[last].turn, heap[last].item
     heap[last].key = math.inf
     heap[0].item = last - 1
     if last > 1:
         at, child = 1, 2
         while child < last:
-            if child + 1 < last and heap[child + 1].key < heap[child].key:
-                child += 1
-            if heap[child].key >= key:
+            if child + 1 < last:
+                left, right = heap[child], heap[child + 1]
+                child += right.key < left.key or (right.key == left.key and right.turn < left.turn)
+            below = heap[child]
+            if key < below.key or (key == below.key and turn <= below.turn):
                 break
-            heap[at].key, heap[at].item = heap[child].key, heap[child].item
+            heap[at].key, heap[at].turn, heap[at].item = below.key, below.turn, below.item
             at, child = child, 2 * child
-        heap[at].key, heap[at].item = key, item
+        heap[at].key, heap[at].turn, heap[at].item = key, turn, item
     return int(taken)

@@ -122,7 +122,7 @@ def _advance(plan: Plan, state: State, batch: Batch, draining: bool) -> bool:
 
     False where it stopped because every slot is taken.
     """
-    clock, count = state.clock[0], batch.arrival_s.size
+    clock, count, room = state.clock[0], batch.arrival_s.size, True
     while draining or clock.taken < count:
         if draining and not clock.unfinished:
             break
@@ -131,7 +131,8 @@ def _advance(plan: Plan, state: State, batch: Batch, draining: bool) -> bool:
         if kind == NOTHING:
             break
         if kind == ARRIVAL and clock.free == NOBODY:
-            return False
+            room = False
+            break
         clock.now_s = at
         if kind == ARRIVAL:
             arrive(plan, state, batch)
@@ -141,7 +142,7 @@ def _advance(plan: Plan, state: State, batch: Batch, draining: bool) -> bool:
         change(state, place, 0)
     settle(state)
     count_possible(plan, state)
-    return True
+    return room
 
 
 advance = compiled(_advance, whole=True)

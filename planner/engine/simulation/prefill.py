@@ -48,7 +48,7 @@ def enter_prefill(plan: Plan, state: State, slot: int) -> None:
         return
     change(state, WAIT_PD_P if local else WAIT_PRFAAS, 1)
     if plan.shortest_first:
-        push(state.waiting_local if local else state.waiting_remote, request.prefill_s, slot)
+        push(state.waiting_local if local else state.waiting_remote, request.prefill_s, slot, request.number)
     else:
         append(state, WAITING_LOCAL if local else WAITING_REMOTE, slot)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,11 +65,12 @@ class Replication:
 
 def growth(marks: list[Mark]) -> Array:
     """Requests a second by which each place grows: the slope through the means between marks; 0 of too few."""
-    times = np.array([mark.now_s for mark in marks])
-    spans = np.diff(times)
-    if spans.size < 2 or not np.all(spans > 0):
+    later = [marks[0], *(mark for before, mark in pairwise(marks) if mark.now_s > before.now_s)]
+    if len(later) < 3:
         return np.zeros(SENDING + 1)
-    means = np.diff(np.stack([mark.areas for mark in marks]), axis=0) / spans[:, np.newaxis]
+    times = np.array([mark.now_s for mark in later])
+    spans = np.diff(times)
+    means = np.diff(np.stack([mark.areas for mark in later]), axis=0) / spans[:, np.newaxis]
     middles = (times[1:] + times[:-1]) / 2
     middles -= middles.mean()
     slopes: Array = middles @ (means - means.mean(axis=0)) / (middles @ middles)

@@ -13,7 +13,7 @@ from planner.engine.simulation.kernel import advance
 from planner.engine.simulation.replication import PARTS, Mark, Replication, growth
 from planner.engine.simulation.requests import Batch, Requests
 from planner.engine.simulation.settings import Experiment
-from planner.engine.simulation.state import MOST_SLOTS, PLACES, Plan, State, enlarged, new_state, plan_of
+from planner.engine.simulation.state import MOST_SLOTS, Plan, State, enlarged, new_state, plan_of
 
 MOST_A_BATCH = 8192
 
@@ -84,18 +84,27 @@ def replicate(
     `on_progress` is told how many requests have arrived. Raises Stopped where `should_stop` says so.
     """
     simulation = Simulation(experiment, SeedSequence(seed, spawn_key=(index,)), record)
-    marks, full = [], False
+    marks, full = [simulation.mark()], False
     for counts in _parts(experiment):
-        for count in counts:
-            if should_stop is not None and should_stop():
-                raise Stopped
-            full = full or not simulation.arrive(count)
-            if on_progress is not None:
-                on_progress(int(simulation.clock["number"]))
+        full = full or not _arrived(simulation, counts, on_progress, should_stop)
         marks.append(simulation.mark())
     if not full:
         simulation.drain()
+    # what came before the warm-up's end does not count, unless there was no more
+    marks = marks[1:] if marks[-1].now_s > marks[1].now_s else marks
     return _counted(simulation, index, marks, full)
+
+
+def _arrived(simulation: Simulation, counts: list[int], on_progress: Progress | None, should_stop: Stop | None) -> bool:
+    """Lets batches arrive, one after another; False where one was too many."""
+    for count in counts:
+        if should_stop is not None and should_stop():
+            raise Stopped
+        if not simulation.arrive(count):
+            return False
+        if on_progress is not None:
+            on_progress(int(simulation.clock["number"]))
+    return True
 
 
 def _counted(simulation: Simulation, index: int, marks: list[Mark], full: bool) -> Replication:
@@ -107,7 +116,7 @@ def _counted(simulation: Simulation, index: int, marks: list[Mark], full: bool) 
         window_s=window_s,
         arrived=last.arrived - first.arrived,
         completed=last.completed - first.completed,
-        mean_at=(last.areas - first.areas) / window_s if window_s > 0 else np.zeros(PLACES),
+        mean_at=(last.areas - first.areas) / window_s,
         growth_rps=growth(marks),
         sent_bits=last.sent_bits - first.sent_bits,
         possible_bits=last.possible_bits - first.possible_bits,

@@ -9,11 +9,14 @@ from enum import StrEnum
 
 import numpy as np
 
-from planner.engine.arrivals import Arrivals
+from planner.engine.arrivals import Arrivals, Mmpp2
 from planner.engine.controller import Rule, static
 from planner.engine.curves import Array
 from planner.engine.deployment import Deployment, require_not_negative
 from planner.engine.latency import POISSON
+
+LEAST_A_WINDOW = LEAST_A_STAY = 1e-3
+"""Requests, on average: with fewer, time would be spent on counting windows, or stays in a state, alone."""
 
 
 class Order(StrEnum):
@@ -111,15 +114,8 @@ class Experiment:
 
     def __post_init__(self) -> None:
         """Raises ValueError on numbers out of range, instances that are not whole, and a route to nowhere."""
-        for name, value in (("rate", self.rate_rps), ("window in seconds", self.window_s)):
-            if not 0 < value < math.inf:
-                raise ValueError(f"the {name} must be positive and finite, got {value:g}")
-        if not 1 <= self.requests <= 2**40:
-            raise ValueError(f"requests must be from 1 to 2^40, got {self.requests}")
-        if not 0 <= self.warm_up < 1:
-            raise ValueError(f"warm_up must be a share from 0 to below 1, got {self.warm_up:g}")
-        if not 0 <= self.output_scv < math.inf:
-            raise ValueError(f"scv of outputs must not be negative or infinite, got {self.output_scv:g}")
+        self._check_amounts()
+        self._check_times()
         if self.deployment.prfaas is None and self.routing.least_tokens < self.deployment.lengths.longest:
             raise ValueError("without a PrfaaS cluster every request stays local: the threshold must be infinite")
         for name, count in zip(("N_prfaas", "N_p", "N_d"), self.instances, strict=True):
@@ -127,6 +123,26 @@ class Experiment:
                 raise ValueError(f"{name} must be whole to be simulated, got {count:g}")
         if self.decode_slots < 1:
             raise ValueError("decode needs an instance, and a batch of at least one request")
+
+    def _check_times(self) -> None:
+        for name, value in (("rate", self.rate_rps), ("window in seconds", self.window_s)):
+            if not 0 < value < math.inf:
+                raise ValueError(f"the {name} must be positive and finite, got {value:g}")
+        if self.rate_rps * self.window_s < LEAST_A_WINDOW:
+            raise ValueError(
+                f"windows of {self.window_s:g} s are too many at {self.rate_rps:g} req/s: "
+                f"take {LEAST_A_WINDOW / self.rate_rps:.3g} s at least"
+            )
+        if isinstance(self.arrivals, Mmpp2) and self.rate_rps * max(self.arrivals.sojourns_s) < LEAST_A_STAY:
+            raise ValueError(f"sojourns so short make no bursts at {self.rate_rps:g} req/s: take Poisson arrivals")
+
+    def _check_amounts(self) -> None:
+        if not 1 <= self.requests <= 2**40:
+            raise ValueError(f"requests must be from 1 to 2^40, got {self.requests}")
+        if not 0 <= self.warm_up < 1:
+            raise ValueError(f"warm_up must be a share from 0 to below 1, got {self.warm_up:g}")
+        if not 0 <= self.output_scv < math.inf:
+            raise ValueError(f"scv of outputs must not be negative or infinite, got {self.output_scv:g}")
 
     @property
     def routing(self) -> Rule:

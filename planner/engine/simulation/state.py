@@ -76,7 +76,7 @@ SLOT = np.dtype(
     ],
     align=True,
 )
-HEAP = np.dtype([("key", np.float64), ("item", np.int64)], align=True)
+HEAP = np.dtype([("key", np.float64), ("turn", np.int64), ("item", np.int64)], align=True)
 QUEUE = np.dtype([("first", np.int64), ("last", np.int64)], align=True)
 WAITING_LOCAL, WAITING_REMOTE, LANDING, WAITING_DECODE = range(4)
 PLACE = np.dtype([("count", float), ("area", float), ("since_s", float)], align=True)
