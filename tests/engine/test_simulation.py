@@ -264,6 +264,26 @@ def test_half_a_round_trip_is_added():
     assert tail_s(rtt_s=0.3) - tail_s() == pytest.approx(0.15)
 
 
+def test_an_endless_link_is_one_that_is_much_too_fast():
+    endless, fast = (
+        replicate(Experiment(prfaas_pd(BEST_T, bandwidth_bps=bps), 2.5, requests=5_000), SEED, record=True).record
+        for bps in (np.inf, 1e18)
+    )
+    assert np.all(endless["landed_s"] == endless["end_s"])
+    assert endless["decode_s"] == pytest.approx(fast["decode_s"], rel=1e-9)
+
+
+def test_a_clusters_own_cards_bind_as_the_formula_says():
+    """Four instances of 1 Gbit/s each behind a link of a hundred."""
+    deployed = prfaas_pd(BEST_T, prfaas=PrfaasCluster(4, prfaas_pd().prfaas.t_prefill, egress_bps=1e9))
+    formula = evaluate(deployed)
+    assert formula.binding == (Stage.LINK,)
+    below, above = (measured(Experiment(deployed, load * formula.lambda_max_rps), 2) for load in (0.95, 1.05))
+    assert below.stable
+    assert not above.stable
+    assert above.egress_bps.mean == pytest.approx(4e9, rel=1e-3)
+
+
 def brown_out_at(rule):
     """The link of the case study at 1.8 req/s, from 100 to 6 Gbps for an hour."""
     hour = brown_out(100e9, 3600, 7200, 6e9)
@@ -346,7 +366,10 @@ def test_a_single_request_is_reported():
 
 
 def test_replications_travel_and_their_order_does_not_matter():
-    experiment = Experiment(prfaas_pd(BEST_T), 2.0, requests=5_000)
+    experiment = Experiment(
+        prfaas_pd(BEST_T), 2.0, requests=5_000, transport=Transport(capacity=recorded(60.0, [2e10]))
+    )
+    experiment = pickle.loads(pickle.dumps(experiment))  # noqa: S301
     runs = [replicate(experiment, SEED, index) for index in range(3)]
     away = [pickle.loads(pickle.dumps(run)) for run in reversed(runs)]  # noqa: S301
     one, other = report(experiment, runs), report(experiment, away)
