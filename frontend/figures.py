@@ -17,6 +17,16 @@ def seconds(value: float | None) -> str:
     return NONE if value is None else f"{value:.2f}"
 
 
+def milli(value: float | None) -> str:
+    """Seconds of something short, to a millisecond."""
+    return NONE if value is None else f"{value:.3f}"
+
+
+def share(value: float) -> str:
+    """From a fraction that somebody chose, in percent, no more digits than it has."""
+    return f"{value * 100:.3g}"
+
+
 def tokens(value: float | None) -> str:
     """Exact tokens, grouped: a threshold is what somebody typed."""
     return NONE if value is None else f"{value:,.0f}"

@@ -14,6 +14,7 @@ from frontend.pages.job import job
 from frontend.pages.jobs import jobs
 from frontend.pages.optimiser import keep_scenario, optimiser, optimiser_question
 from frontend.pages.scenarios import archive_scenario, new_scenario, scenario, scenario_file, scenarios
+from frontend.pages.simulator import replications, simulate
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", RedirectView.as_view(pattern_name="case-study"), name="home"),
@@ -28,6 +29,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("optimiser/", optimiser, name="optimiser"),
     path("optimiser/clusters/", clusters, name="optimiser-clusters"),
     path("optimiser/<slug:problem>/", optimiser_question, name="optimiser-question"),
+    path("jobs/<uuid:job_id>/replications.json", replications, name="job-replications"),
+    path("simulate/", simulate, name="simulate"),
     path("scenarios/", scenarios, name="scenarios-page"),
     path("scenarios/new/", new_scenario, name="new-scenario"),
     path("scenarios/<slug:name>/", scenario, name="scenario-page"),

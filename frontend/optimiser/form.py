@@ -101,11 +101,15 @@ class QuestionForm(forms.Form):
     def submit(self, by: int | None) -> Job | None:
         """The job that answers it; None where it is refused, each mistake beside its field."""
         try:
-            job: Job = procurement.submit(self.question(), by)
+            return self.ask(by)
         except DocumentError as problem:
             for error in problem.errors:
                 self._tell(error)
             return None
+
+    def ask(self, by: int | None) -> Job:
+        """The job of a question that is valid as far as this form knows. Raises DocumentError."""
+        job: Job = procurement.submit(self.question(), by)
         return job
 
     def _tell(self, error: FieldError) -> None:

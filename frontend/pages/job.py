@@ -14,19 +14,29 @@ from django.utils.timezone import now
 from django.views.decorators.http import require_safe
 
 from frontend import figures, outcome
-from frontend.optimiser.again import again
+from frontend.optimiser.again import Again, again
 from frontend.optimiser.answer import answer
 from frontend.optimiser.clusters import answer as clusters
 from frontend.optimiser.front import front, point
 from frontend.optimiser.problems import ALL
 from frontend.optimiser.tie import tie
+from frontend.simulator.answer import answer as simulated
+from frontend.simulator.form import again as simulate_again
 from planner.management.inspection import lines
 from planner.models import Job
+from planner.simulating.document import loaded
 
-UNITS = {Job.Kind.IMPORT_TRACE: "kB", Job.Kind.BREAK_EVEN: "points"}
+UNITS = {
+    Job.Kind.IMPORT_TRACE: "kB",
+    Job.Kind.BREAK_EVEN: "points",
+    Job.Kind.SIMULATE: "requests",
+    Job.Kind.REPLICATION: "requests",
+}
 """What the progress of a kind counts, where it is not steps."""
 QUESTIONS = {problem.name for problem in ALL}
 """Kinds that a form of the optimiser asks."""
+FORMS = {*QUESTIONS, Job.Kind.SIMULATE}
+"""Kinds that a form asks, so that it can ask them again."""
 
 
 @require_safe
@@ -39,14 +49,23 @@ def job(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "input_text": json.dumps(found.input, indent=2, ensure_ascii=False),
         "socket": f"{get_script_prefix()}ws/jobs/{found.pk}/",
         "unit": UNITS.get(Job.Kind(found.kind), "steps"),
-        "is_question": found.kind in QUESTIONS,
-        "again": again(found) if found.kind in QUESTIONS else None,
+        "is_question": found.kind in FORMS,
+        "again": _again(found),
         "has_points": found.kind == Job.Kind.FRONT,
+        "has_replications": found.kind == Job.Kind.SIMULATE,
         **(RESULTS.get(found.kind, _plain)(found.input, found.result) if found.result else {}),
     }
     if found.kind == Job.Kind.FRONT and found.result:
         context["point"] = point(found.result, found.input["question"], request.GET.get("point"))
     return render(request, "job.html", context)
+
+
+def _again(found: Job) -> Again | None:
+    """The form that asks the same once more."""
+    if found.kind == Job.Kind.SIMULATE:
+        address = simulate_again(found)
+        return Again(address, "simulate", None) if address else None
+    return again(found) if found.kind in QUESTIONS else None
 
 
 def elapsed(found: Job) -> str:
@@ -87,6 +106,10 @@ def _fleet(asked: Document, result: Document) -> Document:
     return {"fleet": clusters.answer(result)}
 
 
+def _simulated(asked: Document, result: Document) -> Document:
+    return {"simulated": simulated(result, loaded(asked["simulation"]))}
+
+
 def _plain(asked: Document, result: Document) -> Document:
     """A kind that is asked over REST only: its result can be taken away."""
     return {"plain": True}
@@ -100,5 +123,6 @@ RESULTS: dict[str, Callable[[Document, Document], Document]] = {
     Job.Kind.BREAK_EVEN: _tie,
     Job.Kind.FRONT: _front,
     Job.Kind.CLUSTERS: _fleet,
+    Job.Kind.SIMULATE: _simulated,
 }
 """What the page of each kind shows of an input and its result."""

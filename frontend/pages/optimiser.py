@@ -37,7 +37,7 @@ def optimiser_question(request: HttpRequest, problem: str) -> HttpResponse:
     if asked is None:
         raise Http404(f"The optimiser answers {', '.join(PROBLEMS)}.")
     typed = request.POST if request.method == "POST" else request.GET
-    scenarios = _scenarios()
+    scenarios = offered()
     name = typed.get("scenario") or (FIRST if FIRST in scenarios else next(iter(scenarios), ""))
     if not name:
         return render(request, "optimiser/empty.html", {"asked": asked})
@@ -61,7 +61,7 @@ def _form(request: HttpRequest, asked: Problem, start: Given, typed: QueryDict) 
     return QuestionForm(asked, start, data=typed) if is_asked else QuestionForm(asked, start, typed=typed)
 
 
-def _scenarios() -> dict[str, str]:
+def offered() -> dict[str, str]:
     """Titles of all that are offered, by name."""
     known = store.entries(store.SCENARIOS).order_by("name").values_list("name", "title")
     return {name: f"{title} ({name})" if title else name for name, title in known}

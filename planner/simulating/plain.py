@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
+from planner import evaluation
 from planner.engine.simulation import Replication
 from planner.engine.simulation.state import BIN, SUMS
 
@@ -22,7 +24,7 @@ def as_json(replication: Replication) -> dict[str, Any]:
     for field in fields(Replication):
         value = getattr(replication, field.name)
         if field.name in TABLES:
-            found[field.name] = {name: value[name].tolist() for name in value.dtype.names}
+            found[field.name] = {name: evaluation.numbers(value[name]) for name in value.dtype.names}
         elif field.name in ARRAYS:
             found[field.name] = value.tolist()
         elif field.name != "record":
@@ -37,7 +39,8 @@ def from_json(plain: Mapping[str, Any]) -> Replication:
         columns = values[name]
         table = np.zeros(np.shape(next(iter(columns.values()))), dtype=dtype)
         for column, numbers in columns.items():
-            table[column] = numbers
+            # A threshold beyond every length is infinite, which JSON does not know.
+            table[column] = [math.inf if number is None else number for number in numbers]
         values[name] = table
     for name in ARRAYS:
         values[name] = np.array(values[name])

@@ -7,6 +7,7 @@ import { mapChart } from "./charts/map.js";
 import { showFront, SoFar } from "./front.js";
 import { hasEnded, JobStream } from "./job-stream.js";
 import { Progress } from "./progress.js";
+import { Replications, showSimulation } from "./simulation.js";
 import { clock, localiseTimes } from "./time.js";
 
 const page = () => document.getElementById("job");
@@ -76,6 +77,7 @@ function prepareCharts() {
     if (document.getElementById(`job-${name}`)) mount(name, chart).show(content(`job-${name}`));
   }
   if (document.getElementById("job-front")) showFront(content("job-front"));
+  if (document.getElementById("job-simulation")) showSimulation(content("job-simulation"));
 }
 
 function prepare() {
@@ -87,8 +89,8 @@ function prepare() {
 prepare();
 if (!hasEnded(page().dataset.state)) {
   const progress = new Progress(page());
-  const place = inPage("[data-so-far]");
-  const soFar = place ? new SoFar(place) : null;
+  const [points, replications] = ["[data-so-far]", "[data-replications]"].map(inPage);
+  const soFar = points ? new SoFar(points) : replications ? new Replications(replications) : null;
   const stream = new JobStream(page().dataset, (job) => {
     if (hasEnded(job.state)) {
       progress.stop();
