@@ -54,7 +54,8 @@ def document(what: Found, name: str) -> dict[str, Any]:
     result: Mapping[str, Any] = what.job.result or {}
     scenario = _document(result) if what.point is None else _of_point(what.job, result["points"][what.point])
     title = f"{scenario.get('title') or scenario['name']}: {what.title}"
-    description = f"Found by the optimiser, {result['form']} form, from {what.job.scenario}: {what.said}"
+    said = f"Found by the optimiser, {result['form']} form, from {what.job.scenario}: {what.said}"
+    description = f"{said} {result.get('reserve', '')}".strip()
     return scenario | {"name": name, "title": title[:LONGEST_TITLE], "description": description}
 
 

@@ -8,7 +8,7 @@ not depend on each other, nor on the PD chip. So one pass over thresholds search
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -64,6 +64,21 @@ def cheapest(space: Space, loads: Loads, rate_rps: float, whole: bool = True) ->
     if not np.isfinite(least):
         return None
     return Priced(_bought(loads, needs, int(np.flatnonzero(costs == least)[-1])), least)
+
+
+def all_cheapest(space: Space, loads: Loads, rate_rps: float) -> list[Priced]:
+    """Every purchase of whole instances that carries the rate at the least cost, one for each counts and options.
+
+    Of those at several thresholds the highest is told.
+    """
+    needs = _needs(space, loads, rate_rps, True)
+    costs = needs.pd_usd.min(axis=0) + needs.prfaas_usd.min(axis=0) + needs.link_usd.min(axis=0)
+    least = float(costs.min())
+    if not np.isfinite(least):
+        return []
+    found = [_bought(loads, needs, int(at)) for at in np.flatnonzero(costs <= least * (1 + ROUNDING))]
+    kinds = {replace(bought, threshold_tokens=0.0): bought for bought in found}
+    return [Priced(bought, least) for bought in kinds.values()]
 
 
 def _bought(loads: Loads, needs: _Needs, at: int) -> Bought:

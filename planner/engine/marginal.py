@@ -32,7 +32,10 @@ class Step:
 
 
 def steps(space: Space, bought: Bought) -> list[Step]:
-    """What could be bought next, the most for its money first; what brings nothing is among them, at 0."""
+    """What could be bought next, the most for its money first; what brings nothing is among them, at 0.
+
+    Nothing is proposed of which there are no more.
+    """
     before = equal_cost.at_best_split(space, bought)
     found = [
         _step(space, what, before, equal_cost.at_best_split(space, more)) for what, more in _one_more(space, bought)
@@ -41,10 +44,12 @@ def steps(space: Space, bought: Bought) -> list[Step]:
 
 
 def _one_more(space: Space, bought: Bought) -> Iterator[tuple[str, Bought]]:
-    yield "pd", replace(bought, decode_instances=bought.decode_instances + 1)
+    if bought.prefill_instances + bought.decode_instances < space.pd[bought.pd].most:
+        yield "pd", replace(bought, decode_instances=bought.decode_instances + 1)
     if bought.prfaas is None or bought.link is None:
         return
-    yield "prfaas", replace(bought, prfaas_instances=bought.prfaas_instances + 1)
+    if bought.prfaas_instances < space.prfaas[bought.prfaas].most:
+        yield "prfaas", replace(bought, prfaas_instances=bought.prfaas_instances + 1)
     width = space.link_bps(space.links[bought.link])
     wider = [at for at, link in enumerate(space.links) if space.link_bps(link) > width]
     if wider:

@@ -12,12 +12,15 @@ from planner.engine.cost import Cost
 from planner.engine.critical import critical
 from planner.engine.curves import Array
 from planner.engine.latency import Circumstances, LoadedTtft
-from planner.engine.least_cost import Bought, cheapest
+from planner.engine.least_cost import Bought, all_cheapest, cheapest
 from planner.engine.marginal import Step, steps
-from planner.engine.options import Space, loads
+from planner.engine.options import ROUNDING, Space, loads
 from planner.engine.search import Report
 from planner.engine.slo import Kept, Promise, cheapest_keeping, least_percentile, ttft
 from planner.engine.throughput import Throughput, evaluate
+
+LEAST_RPS = 1e-9
+"""As good as no request at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +41,9 @@ class ForBudget:
     space: Space
     budget_usd_per_h: float
     given: Bought | None = None
+    own: Space | None = None
     listed: tuple[Space, ...] = ()
-    """What is deployed now, and spaces at listed prices to compare it in with the best without PrfaaS."""
+    """What is deployed now, the space of its own options, and the same at listed prices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +76,14 @@ class Answer:
     """Choices of threshold, chips and link that could not be cheaper, and were not tried."""
     gap: float = 0.0
     """By what share a cheaper purchase may have been missed, for want of time."""
+    given: Purchase | None = None
+    """What is deployed now, at its best split and threshold."""
+    given_gain: float | None = None
+    """Its Λ_max over that of the best without PrfaaS for the same money, in whole instances."""
     listed_gains: tuple[float, ...] = ()
-    """Of what is deployed now, at each of the listed prices, over the best without PrfaaS for the same money."""
+    """The same at each of the listed prices."""
+    least_usd_per_h: float | None = None
+    """What carrying any request at all costs, where the budget pays for none."""
     most: Purchase | None = None
     """What carries the most at any price, where nothing carries the rate that was asked for."""
     least_s: float | None = None
@@ -88,10 +98,14 @@ def for_budget(asked: ForBudget, report: Report) -> Answer:
     alone = equal_cost.best(without_prfaas(asked.space), asked.budget_usd_per_h)
     report(2, 3, "what to buy next")
     next_ = steps(asked.space, found.bought) if found else []
-    listed = [break_even.gain(space, asked.given) for space in asked.listed] if asked.given else []
+    given = _given(asked)
+    listed = [whole_gain(space, asked.given) for space in asked.listed] if asked.given else []
     report(3, 3, "done")
     return Answer(
+        given=given,
+        given_gain=whole_gain(asked.own, asked.given) if asked.own and asked.given else None,
         listed_gains=tuple(listed),
+        least_usd_per_h=None if found else _least_usd(asked.space),
         best=Purchase(found.bought, found.limit, found.cost) if found else None,
         alone=Purchase(alone.bought, alone.limit, alone.cost) if alone else None,
         bound=found.bound_rps if found else None,
@@ -99,6 +113,28 @@ def for_budget(asked: ForBudget, report: Report) -> Answer:
         combinations=found.combinations if found else asked.space.combinations(equal_cost.GRID + 1),
         tried=found.tried if found else 0,
     )
+
+
+def _given(asked: ForBudget) -> Purchase | None:
+    if asked.own is None or asked.given is None:
+        return None
+    bought, limit = equal_cost.at_best_split(asked.own, asked.given)
+    return Purchase(bought, limit, equal_cost.cost(asked.own, bought, limit.egress_bps))
+
+
+def whole_gain(space: Space, bought: Bought) -> float:
+    """Λ_max of a purchase at its best split and threshold over that of the best whole deployment without PrfaaS that
+    costs no more; infinite where no money is enough for one."""
+    at, limit = equal_cost.at_best_split(space, bought)
+    usd_per_h = equal_cost.cost(space, at, limit.egress_bps).usd_per_h
+    alone = equal_cost.best(without_prfaas(space), usd_per_h)
+    return limit.lambda_max_rps / alone.limit.lambda_max_rps if alone else float("inf")
+
+
+def _least_usd(space: Space) -> float | None:
+    """USD an hour of the cheapest deployment that carries anything."""
+    found = cheapest(space, loads(space), LEAST_RPS)
+    return found.usd_per_h if found else None
 
 
 def for_rate(asked: ForRate, report: Report) -> Answer:
@@ -156,14 +192,25 @@ def _keeping(asked: ForRate, promise: Promise) -> Kept:
 
 
 def _cheapest(asked: ForRate) -> Bought | None:
-    """Without a promise: of the grid's thresholds and the critical ones, at the one that carries the most."""
+    """Without a promise: of all that cost the least at the rate the one that could carry the most, then the soonest."""
     space, grid = asked.space, loads(asked.space)
     exactly = loads(space, critical(space, grid, asked.rate_rps))
-    found = [priced for each in (grid, exactly) if (priced := cheapest(space, each, asked.rate_rps))]
+    found = [priced for each in (grid, exactly) for priced in all_cheapest(space, each, asked.rate_rps)]
     if not found:
         return None
-    least = min(found, key=lambda priced: priced.usd_per_h)
-    return equal_cost.at_its_limit(space, least.bought, float("inf"))[0]
+    least = min(priced.usd_per_h for priced in found)
+    equal = [_settled(space, priced.bought) for priced in found if priced.usd_per_h <= least * (1 + ROUNDING)]
+    most = max(rate_rps for _, rate_rps in equal)
+    tied = [bought for bought, rate_rps in equal if rate_rps >= most * (1 - equal_cost.CLOSE)]
+    return min(tied, key=lambda bought: ttft(space, bought, asked.rate_rps, asked.around).mean)
+
+
+def _settled(space: Space, bought: Bought) -> tuple[Bought, float]:
+    """The purchase at the threshold that carries the most, and how much: its own where each byte is paid for."""
+    if bought.link is not None and space.links[bought.link].rate.usd_per_byte > 0:
+        return bought, evaluate(equal_cost.deployment(space, bought), space.form).lambda_max_rps
+    at, limit = equal_cost.at_its_limit(space, bought, float("inf"))
+    return at, limit.lambda_max_rps
 
 
 def without_prfaas(space: Space) -> Space:

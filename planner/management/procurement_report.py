@@ -42,12 +42,20 @@ def _answer(result: dict[str, Any]) -> list[str]:
     if result["gain"] is not None:
         gain = "carries {:.3f} times" if result["problem"] == "equal_cost" else "costs 1/{:.3f} of"
         rows.append(f"  gain               {gain.format(result['gain'])} what the best without PrfaaS does")
+    if best := result["given_at_best"]:
+        split = f"N_p/N_d {best['prefill_instances']:g}/{best['decode_instances']:g}"
+        t = figure(best["threshold_tokens"], "{:,.0f} tokens")
+        rows.append(
+            f"  {'given at its best':<18} Λ_max {best['lambda_max_rps']:.3f} req/s at {split}, t {t}: "
+            f"{figure(best['gain'], '{:.3f}')} times the best without PrfaaS for the same money"
+        )
     for listed in result["listed"]:
         prices = ", ".join(f"{each['hardware']} {each['usd_per_gpu_hour']:.4g}" for each in listed["prices"])
         gain = figure(listed["gain"], "{:.3f}")
-        rows.append(f"  at listed prices   {prices} USD/GPU-hour: as given, {gain} times the best without PrfaaS")
+        rows.append(f"  at listed prices   {prices} USD/GPU-hour: given at its best, {gain} times the best without")
     if result["distance_to_bound"] is not None:
-        rows.append(f"  bound              {result['distance_to_bound']:.2%} better, with fractions of instances")
+        better = "less" if result["problem"] == "least_cost" else "more"
+        rows.append(f"  bound              {result['distance_to_bound']:.2%} {better}, with fractions of instances")
     if result["buy_next"]:
         rows.append(f"  {result['buy_next']}")
     return [*rows, f"  searched           {result['combinations']:,} deployments", _searched(result)]

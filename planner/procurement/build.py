@@ -18,7 +18,7 @@ from planner.procurement.schema import LinkChoice, PdChips, PrfaasChips, Questio
 from planner.scenario import Scenario
 from planner.scenario.build import cluster_of_role, pd_cluster, threshold
 from planner.scenario.rules import profile as profile_of
-from planner.scenario.schema import Cluster, DecodeTable, Price, Profile
+from planner.scenario.schema import Cluster, DecodeTable, LinkTable, Price, Profile
 
 BYTES_PER_GB = 1e9
 
@@ -61,12 +61,7 @@ def choices(asked: Asked) -> tuple[list[PrfaasChips], list[PdChips], list[LinkCh
     local = question.pd or [PdChips(profile=_profile(asked.scenario, pd_cluster(document)).name)]
     links = question.links
     if links is None:
-        links = [
-            LinkChoice(
-                name=link.name, bandwidth_bps=link.bandwidth_bps, achieved_bps=link.achieved_bps, price=link.price
-            )
-            for link in document.links
-        ]
+        links = [_repriced(asked, link) for link in document.links]
     if remote and not links:
         raise refuse("links", None, "is missing: what PrfaaS prefills crosses a link")
     return remote, local, links
@@ -82,8 +77,16 @@ def circumstances(asked: Asked) -> Circumstances:
 def own_space(asked: Asked, scenario: Scenario, prices: Sequence[Price] | None = None) -> Space:
     """What a scenario has, at the prices of a question or at others. Raises DocumentError where a chip has no price."""
     at = list(asked.question.prices if prices is None else prices)
-    plain = Question(problem="equal_cost", form=asked.question.form, scenario={}, prices=at)
+    links = [_repriced(asked, link) for link in scenario.parsed.links]
+    plain = Question(problem="equal_cost", form=asked.question.form, scenario={}, prices=at, links=links or None)
     return space(Asked(plain, {}, scenario, None))
+
+
+def _repriced(asked: Asked, link: LinkTable) -> LinkChoice:
+    """A scenario's link, at the price that the question has for one of its name."""
+    given = next((each for each in asked.question.links or [] if each.name == link.name), None)
+    price = given.price if given else link.price
+    return LinkChoice(name=link.name, bandwidth_bps=link.bandwidth_bps, achieved_bps=link.achieved_bps, price=price)
 
 
 def bought(scenario: Scenario) -> Bought:

@@ -52,7 +52,7 @@ def parse(document: Mapping[str, Any], catalogue: Catalogue) -> Asked:
     for place in ("scenario", "baseline"):
         if raw.get(place) is not None:
             raw[place] = complete(raw[place], place, catalogue)
-    if "scenario" not in raw:
+    if raw.get("scenario") is None:
         raise refuse("scenario", None, "is missing: what is deployed now, as a scenario")
     _resolve_profiles(raw, catalogue)
     _derive_decode(raw, catalogue)
@@ -128,7 +128,7 @@ def _resolve_prices(raw: dict[str, Any], catalogue: Catalogue) -> None:
     for at, price in enumerate(given):
         if isinstance(price, dict) and "offer" in price:
             given[at] = _offered(raw, price, f"prices.{price.get('name', at)}.offer", catalogue)
-    named = {price.get("name") for price in given if isinstance(price, dict)}
+    named = {str(price.get("name")) for price in given if isinstance(price, dict)}
     held = [price for price in raw["scenario"].get("prices", []) if price["name"] not in named]
     origins = raw.setdefault("provenance", {})
     for price in held:
@@ -200,8 +200,22 @@ def _usd_per_gpu_hour(entry: Mapping[str, Any], field: str, catalogue: Catalogue
 # --- what cannot be ----------------------------------------------------------------------------------------------
 
 
+COMMON = {"schema_version", "problem", "form", "scenario", "prices", "listed", "listed_dearest", "links", "provenance"}
+OPTIONS = {"prfaas", "pd", "reserve"}
+FIELDS: Mapping[str, set[str]] = {
+    "equal_cost": {*OPTIONS, "budget_usd_per_h", "baseline"},
+    "least_cost": {*OPTIONS, "rate_rps", "promise", "seconds"},
+    "front": {*OPTIONS, "rate_rps", "rates", "percentile", "seconds"},
+    "break_even": {"vary"},
+}
+"""What a problem reads beside what all have; anything else would be asked in vain."""
+
+
 def _mistakes(asked: Asked) -> Iterator[FieldError]:
+    yield from _in_vain(asked.question)
     yield from _missing(asked)
+    yield from _twice(asked.question)
+    yield from _links(asked)
     yield from _promise(asked.question)
     yield from _varied(asked)
     question = asked.question
@@ -213,6 +227,40 @@ def _mistakes(asked: Asked) -> Iterator[FieldError]:
     if question.budget_usd_per_h is not None and question.baseline is not None:
         yield FieldError("budget_usd_per_h", question.budget_usd_per_h, "is given beside baseline; leave one out")
     yield from _decode(asked)
+
+
+def _in_vain(question: Question) -> Iterator[FieldError]:
+    for field in sorted(question.model_fields_set - COMMON - FIELDS[question.problem]):
+        if getattr(question, field) is not None:
+            read = ", ".join(sorted(FIELDS[question.problem]))
+            yield FieldError(field, None, f"is not read by problem {question.problem}, which takes {read}")
+
+
+def _twice(question: Question) -> Iterator[FieldError]:
+    """Names that stand twice, of which only one could be meant."""
+    for place, names in (
+        ("prices", [price.name for price in question.prices]),
+        ("links", [link.name for link in question.links or []]),
+        ("prfaas", [chips.profile for chips in question.prfaas or []]),
+        ("pd", [chips.profile for chips in question.pd or []]),
+    ):
+        for name in sorted({name for name in names if names.count(name) > 1}):
+            yield FieldError(f"{place}.{name}", None, "is named twice; leave one of them out")
+
+
+def _links(asked: Asked) -> Iterator[FieldError]:
+    question = asked.question
+    own = {link.name for link in asked.scenario.parsed.links}
+    for link in question.links or []:
+        place = f"links.{link.name}"
+        if link.achieved_bps is not None and link.achieved_bps > link.bandwidth_bps:
+            said = f"must not exceed bandwidth_bps, {link.bandwidth_bps:g} bit/s"
+            yield FieldError(f"{place}.achieved_bps", link.achieved_bps, said)
+        if link.lines <= question.reserve.spare_lines:
+            said = f"leaves none of the {link.lines} lines of {link.name}"
+            yield FieldError("reserve.spare_lines", question.reserve.spare_lines, said)
+        if question.problem == "break_even" and link.name not in own:
+            yield FieldError(place, None, "is not the scenario's own link, which break_even compares")
 
 
 def _missing(asked: Asked) -> Iterator[FieldError]:
@@ -227,8 +275,6 @@ def _missing(asked: Asked) -> Iterator[FieldError]:
 
 
 def _promise(question: Question) -> Iterator[FieldError]:
-    if question.promise and question.problem != "least_cost":
-        yield FieldError("promise", None, "is for problem least_cost only; a front tries many by itself")
     if question.form == "paper" and (question.promise or question.problem == "front"):
         yield FieldError("form", "paper", "must be exact here: TTFT under load is not a matter of mean lengths")
 
@@ -237,6 +283,8 @@ def _varied(asked: Asked) -> Iterator[FieldError]:
     vary = asked.question.vary
     if vary is None:
         return
+    if vary.lowest == 0 and vary.parameter != "link_usd_per_gb":
+        yield FieldError("vary.lowest", 0, f"must be greater than 0: nothing is {vary.parameter} of 0")
     if vary.lowest >= vary.highest:
         yield FieldError("vary.highest", vary.highest, f"must be greater than {vary.lowest:g}")
     lengths = asked.scenario.parsed.traffic.incremental_lengths()

@@ -49,6 +49,7 @@ def scenario_of(asked: Asked, space: Space, bought: Bought) -> Scenario:
         "decode": _decode(asked, bought),
     }
     prices = {path: origin for path, origin in asked.raw.get("provenance", {}).items() if path.startswith("prices.")}
+    document["description"] = found["source"].capitalize()
     document["provenance"] = {
         **kept,
         **prices,

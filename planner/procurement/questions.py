@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from planner import scenario
-from planner.engine import front, purchasing
+from planner.engine import equal_cost, front, purchasing
 from planner.engine.curves import Array
-from planner.engine.least_cost import Bought
 from planner.engine.options import Space
 from planner.engine.slo import Promise
 from planner.procurement import build, filled, result
@@ -33,7 +32,7 @@ def problem(asked: Asked) -> purchasing.Problem:
     space = build.space(asked)
     match asked.question.problem:
         case "equal_cost":
-            return purchasing.ForBudget(space, budget(asked), *_listed(asked))
+            return _for_budget(asked, space)
         case "least_cost":
             around, rate_rps = build.circumstances(asked), asked.question.rate_rps or 0.0
             return purchasing.ForRate(space, rate_rps, around, _promise(asked), _seconds(asked))
@@ -64,13 +63,14 @@ def _promise(asked: Asked) -> Promise | None:
     return Promise(given.ttft_s, given.percentile / 100) if given else None
 
 
-def _listed(asked: Asked) -> tuple[Bought | None, tuple[Space, ...]]:
-    """The scenario's own deployment and its chips at listed prices, where it has PrfaaS and they are all listed."""
-    question = asked.question
-    if not question.listed or cluster_of_role(asked.scenario.parsed, "prfaas") is None:
-        return None, ()
-    prices = (question.listed, question.listed_dearest)
-    return build.bought(asked.scenario), tuple(build.own_space(asked, asked.scenario, each) for each in prices)
+def _for_budget(asked: Asked, space: Space) -> purchasing.ForBudget:
+    """With the scenario's own deployment, and its chips at listed prices, where it has PrfaaS."""
+    if cluster_of_role(asked.scenario.parsed, "prfaas") is None:
+        return purchasing.ForBudget(space, budget(asked))
+    own, question = build.own_space(asked, asked.scenario), asked.question
+    prices = (question.listed, question.listed_dearest) if question.listed else ()
+    listed = tuple(build.own_space(asked, asked.scenario, each) for each in prices)
+    return purchasing.ForBudget(space, budget(asked), build.bought(asked.scenario), own, listed)
 
 
 def _seconds(asked: Asked) -> float:
@@ -105,7 +105,9 @@ def merged(asked: Asked, parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The result document of a front, from those of its rates in their order."""
     points = [point for part in parts for point in part["points"]]
     kept = front.unbeaten([result.standing(point, asked.question.percentile) for point in points])
-    return result.front_document(asked, [points[at] for at in kept], [part["searched"] for part in parts])
+    most = None if points else equal_cost.best(build.space(asked), float("inf"))
+    most_rps = most.limit.lambda_max_rps if most else None
+    return result.front_document(asked, [points[at] for at in kept], [part["searched"] for part in parts], most_rps)
 
 
 def point_scenario(asked: Asked, point: Mapping[str, Any]) -> Scenario:

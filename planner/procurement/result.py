@@ -22,19 +22,24 @@ from planner.procurement.document import Asked
 from planner.scenario import Scenario
 from planner.scenario.build import deployment
 
+FULL = 0.99
+"""Utilisation from which a queue is as good as endless."""
 STAGES = {Stage.PRFAAS: "PrfaaS", Stage.LINK: "the link", Stage.PD_P: "PD prefill", Stage.PD_D: "decode"}
 
 
 def answer_document(asked: Asked, space: Space, answer: Answer, budget_usd_per_h: float | None) -> dict[str, Any]:
     """The answer to a question of equal or of least cost."""
     best, alone = answer.best, answer.alone
+    head = _head(asked)
+    head["notes"] += _notes_on(answer, asked.question.rate_rps)
     return {
-        **_head(asked),
+        **head,
         "budget_usd_per_h": budget_usd_per_h,
         "rate_rps": asked.question.rate_rps,
         "best": purchase_document(asked, space, best) if best else None,
         "without_prfaas": purchase_document(asked, space, alone) if alone else None,
-        "given": given_document(asked),
+        "given": given_document(asked, asked.question.rate_rps),
+        "given_at_best": _given_at_best(asked, answer),
         "gain": _gain(asked, best, alone) if best and alone else None,
         "listed": _listed_document(asked, answer.listed_gains),
         "bound": None if answer.bound is None or asked.question.promise else evaluation.number(answer.bound),
@@ -43,6 +48,7 @@ def answer_document(asked: Asked, space: Space, answer: Answer, budget_usd_per_h
         "buy_next": _buy_next(asked, space, answer.steps),
         "most": purchase_document(asked, space, answer.most) if answer.most else None,
         "refusal": _refusal(asked, answer, budget_usd_per_h),
+        "reserve": reserve_words(asked),
         "combinations": answer.combinations,
         "searched": searched_document(answer.tried, answer.pruned, answer.gap),
         "scenario_document": filled.scenario_of(asked, space, best.bought).document() if best else None,
@@ -59,6 +65,27 @@ def tie_document(asked: Asked, tie: Tie) -> dict[str, Any]:
         "gain": evaluation.numbers(tie.gain),
         "ties": list(tie.ties),
         "given": given_document(asked),
+    }
+
+
+def _no_points(asked: Asked, most_rps: float | None) -> str:
+    least = (asked.question.rate_rps or 0.0) / asked.question.rates
+    most = "nothing" if most_rps is None else f"at most {most_rps:.4g} req/s"
+    return f"What may be bought carries {most}; the least of these rates is {least:.4g} req/s. Allow more of it."
+
+
+def _given_at_best(asked: Asked, answer: Answer) -> dict[str, Any] | None:
+    """What the scenario would carry at its best split and threshold, beside the best without PrfaaS for its money."""
+    given = answer.given
+    if given is None or answer.given_gain is None:
+        return None
+    return {
+        "prefill_instances": given.bought.prefill_instances,
+        "decode_instances": given.bought.decode_instances,
+        "threshold_tokens": evaluation.number(given.bought.threshold_tokens),
+        "lambda_max_rps": given.limit.lambda_max_rps,
+        "usd_per_h": given.cost.usd_per_h,
+        "gain": evaluation.number(answer.given_gain),
     }
 
 
@@ -82,6 +109,31 @@ def _listed_document(asked: Asked, gains: Sequence[float]) -> list[dict[str, Any
     ]
 
 
+def _notes_on(answer: Answer, rate_rps: float | None) -> list[str]:
+    """What a reader of the answer must know beside its figures."""
+    if answer.best is None or rate_rps is None or rate_rps < FULL * answer.best.limit.lambda_max_rps:
+        return []
+    return [
+        "At this rate a stage is busy nearly all the time, so that its queue hardly ever empties and TTFT under load "
+        "says little. Plan for a target utilisation below 100 %, or promise a TTFT."
+    ]
+
+
+def reserve_words(asked: Asked) -> str:
+    """What a purchase was planned with that the scenario made of it does not say; empty where that is nothing."""
+    reserve = asked.question.reserve
+    words = [
+        f"{reserve.target_utilisation:.4g} target utilisation" if reserve.target_utilisation < 1 else "",
+        f"{reserve.spare_instances} spare instances of each role" if reserve.spare_instances else "",
+        f"{reserve.spare_lines} spare lines of the link" if reserve.spare_lines else "",
+        f"{reserve.link_headroom:.4g} of the link kept free" if reserve.link_headroom else "",
+    ]
+    said = ", ".join(word for word in words if word)
+    return (
+        f"Planned with {said}: evaluated by itself the scenario carries more, since it uses that too." if said else ""
+    )
+
+
 def searched_document(tried: int, pruned: int, gap: float) -> dict[str, Any]:
     """What a search took: what was tried, what was left out because it could not be better, and the gap that is left.
 
@@ -90,7 +142,9 @@ def searched_document(tried: int, pruned: int, gap: float) -> dict[str, Any]:
     return {"tried": tried, "pruned": pruned, "gap": evaluation.number(gap)}
 
 
-def front_document(asked: Asked, points: list[dict[str, Any]], parts: list[dict[str, Any]]) -> dict[str, Any]:
+def front_document(
+    asked: Asked, points: list[dict[str, Any]], parts: list[dict[str, Any]], most_rps: float | None
+) -> dict[str, Any]:
     """The front of cost, rate and TTFT: points by rate, then cost; `parts` are what each rate took."""
     gaps = [part["gap"] for part in parts]
     return {
@@ -102,7 +156,7 @@ def front_document(asked: Asked, points: list[dict[str, Any]], parts: list[dict[
             "pruned": sum(part["pruned"] for part in parts),
             "gap": None if None in gaps else max(gaps, default=0.0),
         },
-        "refusal": "" if points else "Nothing that may be bought carries the least of these rates.",
+        "refusal": "" if points else _no_points(asked, most_rps),
         "given": given_document(asked),
     }
 
@@ -226,15 +280,13 @@ def cost_document(cost: Cost, rate_rps: float, input_tokens: float, output_token
     }
 
 
-def given_document(asked: Asked) -> dict[str, Any]:
-    """What the scenario carries and costs as it is given, at its own threshold and split."""
-    return deployed_document(asked, asked.scenario)
-
-
-def deployed_document(asked: Asked, scenario: Scenario) -> dict[str, Any]:
-    """A scenario as it stands, priced as the question prices."""
+def given_document(asked: Asked, rate_rps: float | None = None) -> dict[str, Any]:
+    """What the scenario carries as it is given, at its own threshold and split, and what it costs, at its limit or at
+    the rate that was asked about, if it carries that."""
+    scenario = asked.scenario
     result = evaluation.result_document(scenario, deployment(scenario), Form(asked.question.form))
-    cost = scenario_cost(asked, scenario)
+    served_rps = min(rate_rps or result["lambda_max_rps"], result["lambda_max_rps"])
+    cost = scenario_cost(asked, scenario, served_rps)
     traffic = scenario.parsed.traffic
     tokens = mean(traffic.input_tokens.lengths()), traffic.mean_output_tokens()
     return {
@@ -242,15 +294,15 @@ def deployed_document(asked: Asked, scenario: Scenario) -> dict[str, Any]:
         "lambda_max_rps": result["lambda_max_rps"],
         "instances": result["instances"],
         "egress_bps": result["egress_bps"],
-        "cost": cost_document(cost, result["lambda_max_rps"], *tokens),
+        "cost": cost_document(cost, served_rps, *tokens),
     }
 
 
-def scenario_cost(asked: Asked, scenario: Scenario) -> Cost:
-    """What a scenario costs an hour at its own Λ_max. Raises DocumentError where a chip has no price."""
+def scenario_cost(asked: Asked, scenario: Scenario, rate_rps: float | None = None) -> Cost:
+    """What a scenario costs an hour, at its Λ_max or another rate. Raises DocumentError where a chip has no price."""
     limit = evaluate(deployment(scenario), Form(asked.question.form))
-    own = build.own_space(asked, scenario)
-    return equal_cost.cost(own, build.bought(scenario), limit.egress_bps)
+    share = 1.0 if rate_rps is None or limit.lambda_max_rps <= 0 else rate_rps / limit.lambda_max_rps
+    return equal_cost.cost(build.own_space(asked, scenario), build.bought(scenario), limit.egress_bps * share)
 
 
 # --- in words ----------------------------------------------------------------------------------------------------
@@ -268,7 +320,7 @@ def _distance(asked: Asked, answer: Answer) -> float | None:
     if answer.best is None or not answer.bound or asked.question.promise:
         return None
     if asked.question.problem == "least_cost":
-        return answer.best.cost.usd_per_h / answer.bound - 1
+        return 1 - answer.bound / answer.best.cost.usd_per_h
     return answer.bound / answer.best.limit.lambda_max_rps - 1
 
 
@@ -308,9 +360,9 @@ def _refusal(asked: Asked, answer: Answer, budget_usd_per_h: float | None) -> st
     if answer.gap > 0:
         return "Nothing was found in the time that was given: allow more seconds, or fewer options."
     if asked.question.problem == "equal_cost":
-        return (
-            f"{budget_usd_per_h:,.4g} USD an hour pay for no deployment: one prefill and one decode instance cost more."
-        )
+        least = answer.least_usd_per_h
+        costs = "nothing may be bought that carries any" if least is None else f"the least that does costs {least:,.4g}"
+        return f"{budget_usd_per_h:,.4g} USD an hour pay for no deployment: with the reserve, {costs}."
     most, wanted = answer.most, asked.question.rate_rps or 0.0
     promise = asked.question.promise
     if promise and answer.least_s is not None and answer.least_s > promise.ttft_s:

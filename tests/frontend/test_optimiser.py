@@ -383,8 +383,8 @@ def test_the_most_for_a_budget_is_what_the_design_says(planner):
     assert row(page, "Cost of input tokens")[0] == "0.276"
     assert "1,394,389,425 deployments compared" in text(page)
     listed = text(page.split("data-at-listed-prices>")[1].split("</p>")[0])
-    assert "0.847 times the best without PrfaaS for the same money at the cheapest" in listed
-    assert "0.560 times" in listed
+    assert "0.869 times the best without PrfaaS for the same money at the cheapest" in listed
+    assert "0.574 times" in listed
     assert "no purchase can be" in page.split("data-bound>")[1]
     assert "Unloaded TTFT is prefill alone" in page
     assert "the link counts as free" in page
@@ -411,7 +411,7 @@ def test_prices_say_where_they_come_from(planner):
 
 def test_the_least_cost_says_what_it_saves(planner):
     page = page_of(planner, computed(planner, "least_cost"))
-    assert "carries 10.018 req/s for 384.00 USD/h: the best without PrfaaS costs 1.208 times as much" in headline(page)
+    assert "carries 10.156 req/s for 384.00 USD/h: the best without PrfaaS costs 1.208 times as much" in headline(page)
     assert "Asked for 10.000 req/s, which the costs are of." in text(page)
 
 
@@ -633,7 +633,10 @@ def test_only_a_front_has_points(planner):
 def test_a_front_of_nothing_says_so(planner):
     job = computed(planner, "front", rate="4000")
     page = page_of(planner, job)
-    assert headline(page) == "Nothing that may be bought carries the least of these rates."
+    assert (
+        headline(page)
+        == "What may be bought carries at most 27.21 req/s; the least of these rates is 2000 req/s. Allow more of it."
+    )
     assert 'data-chart="front"' not in page
 
 

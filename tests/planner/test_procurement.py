@@ -11,6 +11,7 @@ from planner.procurement import document, questions
 
 PRICES = [{"name": "h200", "usd_per_gpu_hour": 2.0}, {"name": "h20", "usd_per_gpu_hour": 1.0}]
 CASE = "case-study-prfaas-pd"
+VARY = {"parameter": "length_factor", "lowest": 0.5, "highest": 2.0, "points": 3}
 H20, H200 = "internal-1t-hybrid-h20x8", "internal-1t-hybrid-h200x8"
 
 
@@ -76,6 +77,54 @@ def test_shares_and_prices_of_tokens_add_up_to_the_cost():
     tokens_out = 1024 * rate * 3600 / 1e6
     paid = cost["usd_per_million_input_tokens"] * tokens_in + cost["usd_per_million_output_tokens"] * tokens_out
     assert paid == pytest.approx(cost["usd_per_h"])
+
+
+WIRE = [{"name": "wan", "bandwidth_bps": 100e9, "price": {"usd_per_gb": 0.02}}]
+
+
+def test_a_price_for_the_scenarios_own_link_is_also_what_it_costs_as_given():
+    found = answer(question(links=WIRE))
+    volume = found["given"]["cost"]["parts_usd_per_h"]["link_volume"]
+    assert volume == pytest.approx(108.06, abs=0.01)  # 12.0 Gbps of 0.02 USD a GB, as given; 110 at 12.2
+    assert found["budget_usd_per_h"] == pytest.approx(128 + volume)
+
+
+def test_where_each_byte_costs_the_threshold_is_the_cheapest_and_not_the_one_that_carries_most():
+    cheap = [{"name": "h200", "usd_per_gpu_hour": 0.5}, PRICES[1]]
+    found = answer(question("least_cost", prices=cheap, links=WIRE, rate_rps=0.5))
+    assert found["best"]["cost"]["usd_per_h"] == pytest.approx(29.81, abs=0.01)
+    assert found["best"]["cost"]["usd_per_h"] < found["without_prfaas"]["cost"]["usd_per_h"]
+    assert found["gain"] > 1
+
+
+def test_of_all_that_cost_the_least_the_one_that_could_carry_most_is_taken():
+    found = answer(question("least_cost", rate_rps=3.0))["best"]
+    assert found["cost"]["usd_per_h"] == pytest.approx(120)
+    assert found["lambda_max_rps"] == pytest.approx(3.125)  # decode binds; others of the same cost carry 3.005
+    assert found["ttft_loaded_s"]["p90"] < 30
+
+
+def test_what_the_scenario_would_carry_at_its_best_is_said_too():
+    found = answer(question())["given_at_best"]
+    assert found["lambda_max_rps"] == pytest.approx(3.139, abs=6e-4)
+    assert found["gain"] == pytest.approx(1.158, abs=6e-4)
+
+
+def test_nothing_is_proposed_of_which_there_is_no_more():
+    found = answer(question(prfaas=[{"profile": H200, "most": 5}]))
+    assert found["best"]["prfaas"]["instances"] == 5
+    assert [step["what"] for step in found["next"]] == ["pd"]
+
+
+def test_what_is_kept_in_reserve_is_said_of_what_is_made_of_the_answer():
+    kept = answer(question(reserve={"target_utilisation": 0.8, "spare_instances": 1}, budget_usd_per_h=200.0))
+    assert "0.8 target utilisation, 1 spare instances of each role" in kept["reserve"]
+    assert "the least that does costs" in answer(question(reserve={"spare_instances": 8}))["refusal"]
+
+
+def test_a_rate_that_fills_a_stage_says_that_its_queue_has_no_end():
+    found = answer(question("least_cost", rate_rps=10.156))
+    assert any("busy nearly all the time" in note for note in found["notes"])
 
 
 def test_another_scenario_can_be_the_baseline():
@@ -208,13 +257,14 @@ def test_a_link_of_several_lines_may_lose_one():
     assert whole["lambda_max_rps"] > spare["lambda_max_rps"]
     for each in (whole, spare):
         assert each["prfaas"] is None or each["cost"]["parts_usd_per_h"]["link_time"] == pytest.approx(2)
-    none_left = answer(question(links=[line], reserve={"spare_lines": 1}))["best"]
-    assert none_left["prfaas"] is None
+    assert "reserve.spare_lines: 1 leaves none of the 1 lines of wan" in refused(
+        question(links=[line], reserve={"spare_lines": 1})
+    )
 
 
 def test_a_link_is_paid_by_the_month_and_by_the_byte():
     links = [{"name": "wan", "bandwidth_bps": 100e9, "price": {"usd_per_month": 7305.0, "usd_per_gb": 0.02}}]
-    found = answer(question(links=links))
+    found = answer(question(links=links, budget_usd_per_h=128.0))
     parts = found["best"]["cost"]["parts_usd_per_h"]
     assert found["best"]["prfaas"] is None or parts["link_time"] == pytest.approx(10)
     assert found["best"]["lambda_max_rps"] < 2.9
@@ -275,7 +325,7 @@ def test_a_purchase_is_written_off_and_powered():
         ({"problem": "least_cost"}, "rate_rps: is missing"),
         ({"problem": "break_even"}, "vary: is missing"),
         ({"problem": "front"}, "rate_rps: is missing"),
-        ({"promise": {"ttft_s": 3.0}}, "promise: is for problem least_cost only"),
+        ({"promise": {"ttft_s": 3.0}}, "promise: is not read by problem equal_cost"),
         ({"problem": "least_cost", "rate_rps": 1.0, "promise": {"ttft_s": 3.0, "percentile": 95}}, "percentile: 95"),
         ({"problem": "front", "rate_rps": 1.0, "form": "paper"}, "form: 'paper' must be exact here"),
         ({"prfaas": [{"profile": "none-such"}]}, "prfaas.0.profile: 'none-such' is no profile of internal-1t-hybrid"),
@@ -286,6 +336,25 @@ def test_a_purchase_is_written_off_and_powered():
         ({"links": []}, "links: is missing"),
         ({"reserve": {"target_utilisation": 1.5}}, "reserve.target_utilisation: 1.5 must be at most 1"),
         ({"nonsense": 1}, "nonsense: 1 is not a field here"),
+        ({"scenario": None}, "scenario: is missing"),
+        ({"prices": [{"name": {"a": 1}, "usd_per_gpu_hour": 1}]}, "name: "),
+        ({"prices": [*PRICES, PRICES[0]]}, "prices.h200: is named twice"),
+        ({"prfaas": [{"profile": H200}, {"profile": H200}]}, f"prfaas.{H200}: is named twice"),
+        (
+            {"links": [{"name": "a", "bandwidth_bps": 1e9}, {"name": "a", "bandwidth_bps": 2e9}]},
+            "links.a: is named twice",
+        ),
+        (
+            {"links": [{"name": "a", "bandwidth_bps": 1e9, "achieved_bps": 1e12}]},
+            "achieved_bps: 1000000000000.0 must not",
+        ),
+        ({"rate_rps": 1.0}, "rate_rps: is not read by problem equal_cost"),
+        ({"problem": "break_even", "vary": VARY | {"lowest": 0.0}}, "vary.lowest: 0 must be greater than 0"),
+        ({"problem": "break_even", "vary": VARY, "reserve": {"spare_instances": 1}}, "reserve: is not read by problem"),
+        (
+            {"problem": "break_even", "vary": VARY, "links": [{"name": "b", "bandwidth_bps": 1e9}]},
+            "links.b: is not the",
+        ),
         ({"scenario": {"schema_version": 1}}, "scenario.name: is missing"),
     ],
 )
