@@ -144,7 +144,8 @@ def _bound(result: Document) -> str:
     if bound is None or distance is None:
         return ""
     limit = f"{figures.usd(bound)} USD/h" if result["problem"] == "least_cost" else f"{figures.rate(bound)} req/s"
-    return f"With fractions of instances it would be {limit}, {figures.percent(distance)} % better: no purchase can be."
+    than = "less" if result["problem"] == "least_cost" else "more"
+    return f"With fractions of instances it would be {limit}, {figures.percent(distance)} % {than}: no purchase can be."
 
 
 def given(result: Document, question: Document) -> Document:

@@ -385,6 +385,8 @@ def test_the_most_for_a_budget_is_what_the_design_says(planner):
     listed = text(page.split("data-at-listed-prices>")[1].split("</p>")[0])
     assert "0.869 times the best without PrfaaS for the same money at the cheapest" in listed
     assert "0.574 times" in listed
+    given = text(page.split("data-given-at-best>")[1].split("</p>")[0])
+    assert "(3 + 5, t = 19,652 tokens) the scenario as given would carry 3.139 req/s: 1.158 times" in given
     assert "no purchase can be" in page.split("data-bound>")[1]
     assert "Unloaded TTFT is prefill alone" in page
     assert "the link counts as free" in page
