@@ -46,9 +46,10 @@ class Answer:
     """What the page shows of a result."""
 
     headline: str
+    notes: tuple[str, ...]
     ttft_columns: tuple[str, ...]
     ttft: tuple[Row, ...]
-    """None where the load is not stable."""
+    """Empty where the load is not stable."""
     stages: tuple[Row, ...]
     flows: tuple[Row, ...]
     partings: tuple[str, ...]
@@ -64,6 +65,7 @@ def answer(result: Document, asked: Asked) -> Answer:
     routes = [route for route in ROUTES if result["ttft_by_route_s"].get(route)]
     return Answer(
         headline=headline(result),
+        notes=tuple(_notes(result, asked)),
         ttft_columns=("all requests", *(ROUTES[route] for route in routes)),
         ttft=tuple(_ttft(result, routes, loaded)),
         stages=tuple(_stages(result, formulas, loaded)),
@@ -86,6 +88,16 @@ def headline(result: Document) -> str:
     p90 = interval(result["ttft_s"]["p90"], figures.seconds, " s")
     unloaded = figures.seconds(result["steady"]["ttft_unloaded_s"]["p90"])
     return f"At {at}, P90 TTFT is {p90}; unloaded it would be {unloaded} s."
+
+
+def _notes(result: Document, asked: Asked) -> list[str]:
+    """What a reader must know, and the headline does not say."""
+    if result["stable"]:
+        return list(result["notes"])
+    found = ["There is no TTFT then: it would say how long was simulated, and not how long requests take."]
+    if asked.run.brown_out:
+        found.append("The brown-out is part of what is counted: more requests show whether the queues come down after.")
+    return found
 
 
 def _grows(result: Document) -> str:

@@ -27,6 +27,8 @@ def partings(result: Document, asked: Asked) -> Iterator[str]:
     if result["ttft_s"]:
         yield _ttft(result)
     steady = result["steady"]
+    if result["stable"] and (result["load"] or 0.0) > 1:
+        yield _beyond(result, asked)
     flows: list[tuple[str, str, Callable[[float | None], str], str]] = [
         ("The offloaded share", "offload_fraction", figures.percent, "%"),
         ("Egress", "egress_bps", figures.gbps, "Gbps"),
@@ -47,6 +49,14 @@ def _ttft(result: Document) -> str:
     return (
         f"P90 TTFT is {mean / unloaded:.2f} times the unloaded one, which leaves queueing and the link out: {because}."
     )
+
+
+def _beyond(result: Document, asked: Asked) -> str:
+    """Why more than Λ_max is carried."""
+    most = figures.rate(result["steady"]["lambda_max_rps"])
+    if asked.run.policy == "as_given":
+        return f"More arrive than Λ_max, {most} req/s; too few were simulated for the queues to be seen to grow."
+    return f"More is carried than Λ_max, {most} req/s: that is of t as given, and the policy routes otherwise."
 
 
 def _flow(

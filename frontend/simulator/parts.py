@@ -38,7 +38,7 @@ class Load(Part):
     """A share of what the scenario carries, or requests a second."""
 
     legend = "Load"
-    help = "How many requests arrive. What exceeds the capacity is said to be unstable, and has no TTFT."
+    help = "How many requests arrive. A load that cannot be carried is said to be unstable, and has no TTFT."
     choice = "load_of"
 
     def fields(self) -> dict[str, forms.Field]:
@@ -223,20 +223,17 @@ class Counting(Part):
     counts = ("requests", "replications", "seed")
 
     def fields(self) -> dict[str, forms.Field]:
-        def count(name: str, unit: str, label: str, least: int, most: int, said: str) -> CountField:
-            return CountField(
-                unit, label=label, initial=DEFAULTS[name], min_value=least, max_value=most, help_text=said
-            )
-
         return {
-            "requests": count(
-                "requests", "requests", "Requests", 100, MOST_REQUESTS, "Of each replication: more narrow P99."
+            "requests": _count(
+                "requests", "requests", (100, MOST_REQUESTS), "Of each replication; more of them narrow P99."
             ),
-            "replications": count(
-                "replications", "times", "Replications", 1, 200, "Independent of each other; the 95 % intervals "
-                "are of their means, so that one alone has none.",
+            "replications": _count(
+                "replications",
+                "times",
+                (1, 200),
+                "Independent of each other; the 95 % intervals are of their means, so that one alone has none.",
             ),
-            "seed": count("seed", "", "Seed", 0, LARGEST_SEED, "The same seed gives the same result, bit for bit."),
+            "seed": _count("seed", "", (0, LARGEST_SEED), "The same seed gives the same result, bit for bit."),
             "warm_up": NumberField(
                 PERCENT,
                 label="Warm-up",
@@ -245,7 +242,7 @@ class Counting(Part):
                 max_value=99,
                 help_text="Share of the requests, the first, that is not counted: they meet an empty system.",
             ),
-        }  # fmt: skip
+        }
 
     def rows(self, form: forms.Form) -> list[Row]:
         return [Row("", tuple(form[name] for name in (*self.counts, "warm_up")))]
@@ -263,6 +260,13 @@ class Counting(Part):
 
     def places(self, cleaned: Cleaned) -> dict[str, str]:
         return {name: name for name in (*self.counts, "warm_up")}
+
+
+def _count(name: str, unit: str, within: tuple[int, int], said: str) -> CountField:
+    least, most = within
+    return CountField(
+        unit, label=name.capitalize(), initial=DEFAULTS[name], min_value=least, max_value=most, help_text=said
+    )
 
 
 def whole_numbers(cleaned: Cleaned, *names: str) -> Mistakes:

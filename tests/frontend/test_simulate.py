@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils.timezone import now
 
-from planner import evaluation, scenario, seeding, tasks
+from planner import evaluation, scenario, seeding, store, tasks
 from planner.models import Job
 from tests.frontend.test_optimiser import beside, data, drawn, headline, page_of, summary, text
 
@@ -309,6 +309,15 @@ def test_a_policy_is_named_as_the_reason_why_they_part(planner):
     assert "The offloaded share, 100.0 %, is above the 49.6 % of the formulas: the policy prefills everything" in said
 
 
+def test_a_policy_that_carries_more_than_lambda_max_is_told_of(planner):
+    narrow = scenario.load(CASE, {"links.wan.bandwidth_bps": 6e9}).document() | {"name": "narrow"}
+    store.create("scenarios", narrow)
+    changes = {"scenario": "narrow", "of": "narrow", "load_of": "rate", "rate": "1.8", "requests": "20000"}
+    page = page_of(planner, computed(planner, policy="bandwidth_aware", **changes))
+    assert "More is carried than Λ_max, 1.560 req/s" in partings(page)
+    assert "the bandwidth-aware policy raised t from 19,400 up to" in partings(page)
+
+
 def test_where_everything_stays_local_there_is_no_threshold(planner):
     page = page_of(planner, computed(planner, policy="all_local", load="20"))
     assert set(data(page, "job-simulation")["series"]["threshold_tokens"]) == {None}
@@ -326,6 +335,8 @@ def test_an_unstable_load_says_so_first_and_has_no_ttft(planner):
     page = page_of(planner, computed(planner, load="130"))
     assert re.match(r"Not stable: at 4\.059 req/s, 130 % of capacity, 0\.\d+ \[.*\] requests more", headline(page))
     assert 'class="head alert-box" role="alert"' in page
+    assert text(page).count("Not stable") == 1
+    assert "There is no TTFT then" in page
     assert 'data-table="ttft"' not in page
     assert 'data-chart="ttft"' not in page
     assert 'data-chart="in-system"' in page
