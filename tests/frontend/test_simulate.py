@@ -343,6 +343,13 @@ def test_an_unstable_load_says_so_first_and_has_no_ttft(planner):
     assert "requests pile up" in partings(page)
 
 
+def test_growth_below_the_capacity_is_said_to_be_chance_perhaps(planner):
+    page = page_of(planner, computed(planner, load="85", requests="400", replications="1"))
+    assert headline(page).startswith("Not stable")
+    assert "so few requests may grow by chance" in page
+    assert "by chance" not in page_of(planner, computed(planner, load="130"))
+
+
 def test_one_replication_alone_has_no_interval(planner):
     page = page_of(planner, computed(planner, replications="1"))
     assert "[" not in headline(page)

@@ -1,7 +1,9 @@
 // Progress of a running job: bar, count, rate over the last seconds, and how long it will take.
+import { written } from "./format.js";
 import { duration, moment } from "./time.js";
 
 const WINDOW_MS = 10000;
+const [whole, tenths] = [written(0), written(1)];
 
 export class Progress {
   constructor(page) {
@@ -23,7 +25,7 @@ export class Progress {
     bar.max = job.total || 1;
     bar.value = job.done;
     this.state(job);
-    this.fact("done", `${job.done} / ${job.total}`);
+    this.fact("done", `${whole(job.done)} / ${whole(job.total)}`);
     this.fact("attempt", String(job.attempt));
     this.fact("started", job.started_at ? moment(job.started_at) : "–");
     this.page.querySelector("[data-attempt]").hidden = job.attempt < 2;
@@ -43,7 +45,7 @@ export class Progress {
     const first = this.seen[0];
     const last = this.seen.at(-1);
     const rate = last.at > first.at ? (1000 * (last.done - first.done)) / (last.at - first.at) : 0;
-    this.fact("rate", rate > 0 ? rate.toFixed(1) : "–");
+    this.fact("rate", rate > 0 ? (rate < 1000 ? tenths : whole)(rate) : "–");
     this.fact("eta", rate > 0 ? duration((job.total - job.done) / rate) : "–");
   }
 
