@@ -253,6 +253,8 @@ class ReuseByLength(Table):
     reuse: Literal["by_length"]
     tokens: Annotated[list[Tokens], Field(min_length=1, max_length=1000)]
     hit_ratio: Annotated[list[Share], Field(min_length=1, max_length=1000)]
+    remote_share: Share = 1.0
+    """Of the cached tokens, what the cache of a PrfaaS cluster holds too."""
 
     @model_validator(mode="after")
     def _is_a_curve(self) -> Self:

@@ -18,7 +18,7 @@ from planner.engine import fleet as engine
 from planner.engine.curves import Curve
 from planner.fleet.schema import FleetDocument, PdShare, PrfaasCluster
 from planner.scenario import Scenario
-from planner.scenario.build import deployment, pd_cluster
+from planner.scenario.build import beyond_remote_cache, deployment, pd_cluster
 from planner.scenario.document import complete
 from planner.scenario.references import Catalogue, model_profile
 
@@ -129,7 +129,7 @@ def _curve(pd: PdShare, of: Scenario, cluster: PrfaasCluster) -> Curve:
     model = of.parsed.model
     for profile in model.profiles:
         if (profile.hardware, profile.gpus_per_instance) == wanted:
-            return profile.curve()
+            return beyond_remote_cache(of.parsed, profile.curve())
     known = ", ".join(f"{each.hardware} × {each.gpus_per_instance}" for each in model.profiles)
     said = (
         f"sends {model.name} to {cluster.name}, {wanted[0]} × {wanted[1]}, for which it has no profile; it has {known}"

@@ -16,7 +16,7 @@ from planner.entries.link import LinkPrice
 from planner.procurement.document import Asked
 from planner.procurement.schema import LinkChoice, PdChips, PrfaasChips, Question
 from planner.scenario import Scenario
-from planner.scenario.build import cluster_of_role, pd_cluster, threshold
+from planner.scenario.build import beyond_remote_cache, cluster_of_role, pd_cluster, threshold
 from planner.scenario.rules import profile as profile_of
 from planner.scenario.schema import Cluster, DecodeTable, LinkTable, Price, Profile
 
@@ -29,14 +29,8 @@ def space(asked: Asked) -> Space:
     remote, local, links = choices(asked)
     return Space(
         lengths=document.traffic.incremental_lengths(),
-        s_kv=document.model.s_kv.curve(),
-        prfaas=tuple(
-            PrfaasOption(
-                chips.profile, found.curve(), usd_per_h(asked, found), chips.most, chips.egress_bps or math.inf
-            )
-            for chips in remote
-            for found in [named(asked.scenario, chips.profile)]
-        ),
+        s_kv=beyond_remote_cache(document, document.model.s_kv.curve()),
+        prfaas=tuple(_prfaas(asked, chips) for chips in remote),
         links=tuple(_link(asked, link) for link in links) if remote else (),
         pd=tuple(
             PdOption(chips.profile, found.curve(), _decode(asked, chips), usd_per_h(asked, found), chips.most)
@@ -48,6 +42,12 @@ def space(asked: Asked) -> Space:
         ),
         form=Form(question.form),
     )
+
+
+def _prfaas(asked: Asked, chips: PrfaasChips) -> PrfaasOption:
+    found = named(asked.scenario, chips.profile)
+    t_prefill = beyond_remote_cache(asked.scenario.parsed, found.curve())
+    return PrfaasOption(chips.profile, t_prefill, usd_per_h(asked, found), chips.most, chips.egress_bps or math.inf)
 
 
 def choices(asked: Asked) -> tuple[list[PrfaasChips], list[PdChips], list[LinkChoice]]:

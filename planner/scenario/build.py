@@ -5,12 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from planner.documents.errors import refuse
-from planner.engine.curves import Curve
+from planner.engine.curves import Curve, LogLogCurve
 from planner.engine.deployment import Decode, Deployment, Link, PdCluster, PrfaasCluster
+from planner.engine.lengths import LEAST_TOKENS, equal_ratios
+from planner.entries.traffic import ReuseByLength
 from planner.scenario.document import Scenario
 from planner.scenario.rules import profile
 from planner.scenario.schema import Cluster, Document
+
+CACHE_POINTS = 256
 
 
 def cluster_of_role(document: Document, role: str) -> Cluster | None:
@@ -29,7 +35,7 @@ def deployment(scenario: Scenario) -> Deployment:
     remote, local = cluster_of_role(document, "prfaas"), pd_cluster(document)
     return Deployment(
         lengths=document.traffic.incremental_lengths(),
-        s_kv=document.model.s_kv.curve(),
+        s_kv=beyond_remote_cache(document, document.model.s_kv.curve()),
         prfaas=_prfaas(document, remote) if remote else None,
         link=Link(document.links[0].usable_bps) if remote else None,
         pd=PdCluster(local.prefill_instances or 0, local.decode_instances or 0, _prefill(document, local)),
@@ -40,7 +46,26 @@ def deployment(scenario: Scenario) -> Deployment:
 
 def _prfaas(document: Document, cluster: Cluster) -> PrfaasCluster:
     egress_bps = math.inf if cluster.egress_bps is None else cluster.egress_bps
-    return PrfaasCluster(cluster.instances, _prefill(document, cluster), egress_bps)
+    t_prefill = beyond_remote_cache(document, _prefill(document, cluster))
+    return PrfaasCluster(cluster.instances, t_prefill, egress_bps)
+
+
+def beyond_remote_cache(document: Document, curve: Curve) -> Curve:
+    """A curve of what PrfaaS prefills and sends, by the tokens that the *local* cache leaves of a prompt.
+
+    Where PrfaaS's own cache holds less and nothing is copied, it has more of the same prompt to do: the curve is read
+    there, at points close enough for straight lines in log-log scale. Raises ValueError where prompts of several
+    lengths leave the same to the local cache's account.
+    """
+    reuse = document.traffic.prefix
+    if document.routing.prefix == "best" or not isinstance(reuse, ReuseByLength) or reuse.remote_share == 1:
+        return curve
+    lengths = document.traffic.input_tokens.lengths()
+    prompts = np.unique(np.concatenate([equal_ratios(lengths.shortest, lengths.longest, CACHE_POINTS), reuse.tokens]))
+    hit = reuse.at(prompts)
+    local, remote = prompts * (1 - hit), prompts * (1 - hit * reuse.remote_share)
+    kept = local >= LEAST_TOKENS
+    return LogLogCurve(local[kept], curve(remote[kept]))
 
 
 def _prefill(document: Document, cluster: Cluster) -> Curve:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from planner.documents.errors import FieldError
+from planner.entries.traffic import ReuseByLength
 from planner.scenario.schema import Cluster, Document, Profile
 
 MOST_SPLIT = 2_000
@@ -108,6 +111,7 @@ def _routing(document: Document) -> Iterator[FieldError]:
         yield FieldError("routing.threshold_tokens", None, "is missing: policy threshold needs it, in tokens")
     if policy == "all_local" and threshold is not None:
         yield FieldError("routing.threshold_tokens", threshold, "must be null: policy all_local has no threshold")
+    yield from _prefix(document)
     if policy == "all_remote" and threshold not in (None, 0):
         yield FieldError(
             "routing.threshold_tokens", threshold, "must be 0 under policy all_remote; use policy threshold to cut"
@@ -122,3 +126,15 @@ def _free(document: Document) -> Iterator[FieldError]:
     for path in document.free:
         if path not in allowed:
             yield FieldError("free", path, f"cannot be varied here; allowed: {', '.join(allowed)}")
+
+
+def _prefix(document: Document) -> Iterator[FieldError]:
+    """A cache of PrfaaS that holds less is read by the prompt's length, which the local rest must tell."""
+    reuse = document.traffic.prefix
+    if not isinstance(reuse, ReuseByLength) or reuse.remote_share == 1 or document.routing.prefix == "best":
+        return
+    lengths = document.traffic.input_tokens.lengths()
+    prompts = np.unique(np.concatenate([np.geomspace(lengths.shortest, lengths.longest, 1024), reuse.tokens]))
+    if np.any(np.diff(prompts * (1 - reuse.at(prompts))) <= 0):
+        said = "needs longer prompts to leave more to prefill, and with these hit ratios several lengths leave the same"
+        yield FieldError("traffic.prefix.remote_share", reuse.remote_share, said)

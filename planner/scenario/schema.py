@@ -112,6 +112,8 @@ class Routing(Table):
 
     policy: Literal["threshold", "all_local", "all_remote"]
     threshold_tokens: NotNegative | None = None
+    prefix: Literal["own", "best"] = "own"
+    """Each cluster prefills what its own cache leaves (bandwidth scarce), or the better cache is copied (abundant)."""
 
 
 class Document(Table):
