@@ -95,9 +95,6 @@ def _notes(result: Document, asked: Asked) -> list[str]:
     if result["stable"]:
         return list(result["notes"])
     found = ["There is no TTFT then: it would say how long was simulated, and not how long requests take."]
-    is_below = result["load"] is not None and result["load"] < 1 and not result["unfinished"]
-    if is_below and asked.run.policy == "as_given" and not asked.run.brown_out:
-        found.append("The load is below the capacity: so few requests may grow by chance. Simulate more of them.")
     if asked.run.brown_out:
         found.append("The brown-out is part of what is counted: more requests show whether the queues come down after.")
     return found

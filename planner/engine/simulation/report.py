@@ -29,7 +29,8 @@ from planner.engine.throughput import Stage
 
 CONFIDENCE = 0.95
 GROWING = 0.005
-"""Share of the arriving requests that stays in the system, in half of the replications, where it is not stable."""
+"""Share of the arriving requests that stays in the system, in half of the replications, where it is not stable, if
+that is more than chance."""
 WAITING = {Stage.PD_P: WAIT_PD_P, Stage.PRFAAS: WAIT_PRFAAS, Stage.LINK: TAIL, Stage.PD_D: WAIT_PD_D}
 ROUTES = {"local": LOCAL, "remote": REMOTE}
 
@@ -135,7 +136,7 @@ def report(experiment: Experiment, runs: Sequence[Replication]) -> Report:
         growth_by_stage_rps={
             stage: estimate([run.growth_rps[place] for run in runs]) for stage, place in _stages(experiment).items()
         },
-        stable=not unfinished and bool(np.median(grows) <= GROWING * experiment.rate_rps),
+        stable=not unfinished and bool(np.median(grows) <= _by_chance(experiment, runs)),
         unfinished=unfinished,
         series=_series(runs),
     )
@@ -146,6 +147,14 @@ def within(runs: Sequence[Replication], seconds: float) -> Estimate | None:
     counts = [run.histograms.sum(axis=0) for run in sorted(runs, key=lambda run: run.index)]
     some = [share_within(count, seconds) for count in counts if count.any()]
     return estimate(some) if some else None
+
+
+def _by_chance(experiment: Experiment, runs: Sequence[Replication]) -> float:
+    """Requests a second by which a stable system may seem to grow: a share of those that arrive, or what as many as
+    these scatter by, three standard deviations of them, in a run too short to show more."""
+    dispersion = max(experiment.arrivals.index_of_dispersion(experiment.rate_rps), 1.0)
+    scatter = 3 * np.sqrt(dispersion * np.array([run.arrived for run in runs])) / [run.window_s for run in runs]
+    return max(GROWING * experiment.rate_rps, float(np.median(scatter)))
 
 
 def _stages(experiment: Experiment) -> dict[Stage, int]:
