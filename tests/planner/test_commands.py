@@ -300,6 +300,17 @@ def test_simulate_prints_intervals_and_its_speed():
     assert found["requests_per_wall_second"] > 0
 
 
+def test_simulate_takes_a_brown_out_of_the_link_and_a_share_for_each_transfer():
+    run = ("simulate", "case-study-prfaas-pd", "--requests", "4000", "--replications", "2", "--rate", "1.8", "--json")
+    clear, brown, narrow = (
+        json.loads(said(*run, *more)) for more in ((), ("--brown-out", "600", "700", "2e9"), ("--connection", "2e9"))
+    )
+    tails_s = [found["waits_s"]["link"]["mean"] for found in (brown, narrow)]
+    assert min(tails_s) > 10 * clear["waits_s"]["link"]["mean"]
+    assert max(brown["series"]["in_system"]) > 2 * max(narrow["series"]["in_system"])
+
+
 def test_a_simulation_that_cannot_be_is_refused_in_one_line():
+    assert "brown_out.end_s: 5.0 must be after 9 s" in refusal("simulate", BASE, "--brown-out", "9", "5", "1e9")
     assert "requests: 1 must be at least 100" in refusal("simulate", BASE, "--requests", "1")
     assert "policy: 'guess' must be one of" in refusal("simulate", BASE, "--policy", "guess")

@@ -15,7 +15,18 @@ from planner.management import simulation_report
 from planner.management.documents import BAD_INPUT, ScenarioCommand
 from planner.simulating import document, result
 
-FIELDS = ("requests", "load", "rate_rps", "policy", "order", "chunks", "replications", "seed", "warm_up")
+FIELDS = (
+    "requests",
+    "load",
+    "rate_rps",
+    "policy",
+    "order",
+    "chunks",
+    "replications",
+    "seed",
+    "warm_up",
+    "connection_bps",
+)
 
 
 class Command(ScenarioCommand):
@@ -31,6 +42,17 @@ class Command(ScenarioCommand):
         parser.add_argument("--policy", default="as_given", help="as_given, all_local, all_remote or bandwidth_aware")
         parser.add_argument("--order", default="fcfs", help="fcfs or shortest")
         parser.add_argument("--chunks", type=int, default=16, help="in which a KVCache is sent; 1: after prefill")
+        parser.add_argument(
+            "--connection", dest="connection_bps", type=float, metavar="BPS", help="the most that one transfer gets"
+        )
+        parser.add_argument(
+            "--brown-out",
+            dest="brown_out",
+            type=float,
+            nargs=3,
+            metavar=("BEGIN_S", "END_S", "BPS"),
+            help="between these seconds the link carries no more than this",
+        )
         parser.add_argument("--replications", type=int, default=5)
         parser.add_argument("--seed", type=int, default=1)
         parser.add_argument("--warm-up", dest="warm_up", type=float, default=0.05, help="share that is not counted")
@@ -48,6 +70,8 @@ class Command(ScenarioCommand):
         given = {field: options[field] for field in FIELDS if options[field] is not None}
         if "load" not in given and "rate_rps" not in given:
             given["load"] = 0.85
+        if options["brown_out"]:
+            given["brown_out"] = dict(zip(("begin_s", "end_s", "bps"), options["brown_out"], strict=True))
         return given | {"scenario": self.scenario(options).document()}
 
 
