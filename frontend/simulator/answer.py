@@ -87,7 +87,21 @@ def headline(result: Document) -> str:
         return f"At {at}, no request was counted."
     p90 = interval(result["ttft_s"]["p90"], figures.seconds, " s")
     unloaded = figures.seconds(result["steady"]["ttft_unloaded_s"]["p90"])
-    return f"At {at}, P90 TTFT is {p90}; unloaded it would be {unloaded} s."
+    return f"At {at}, P90 TTFT is {p90}; unloaded it would be {unloaded} s.{_kept(result)}"
+
+
+def _kept(result: Document) -> str:
+    """How many requests keep the promise, if one was given; jobs of before promises have none."""
+    kept = result.get("goodput")
+    if not kept:
+        return ""
+    return (
+        f" {interval(kept['share'], figures.percent, ' %')} of requests have their first token within {_within(kept)}."
+    )
+
+
+def _within(kept: Document) -> str:
+    return f"{kept['ttft_within_s']:g} s"
 
 
 def _notes(result: Document, asked: Asked) -> list[str]:
@@ -177,7 +191,21 @@ def _flows(result: Document) -> list[Row]:
             (interval(result["egress_bps"], figures.gbps), figures.gbps(steady["egress_bps"])), "Gbps", "link"),
         Row("Throughput", "requests that leave the system; in steady state as many as arrive, up to Λ_max",
             (interval(result["throughput_rps"], figures.rate), figures.rate(_carried(result))), "req/s"),
+        *_goodput(result.get("goodput")),
     ]  # fmt: skip
+
+
+def _goodput(kept: Document | None) -> list[Row]:
+    """Of a promise on TTFT, which steady-state formulas know nothing of."""
+    if not kept:
+        return []
+    within = f"first token within {_within(kept)} of arrival"
+    return [
+        Row("Promise kept", within, (interval(kept["share"], figures.percent), figures.NONE), "% of requests"),
+        Row(
+            "Goodput", f"requests a second: {within}", (interval(kept["rate_rps"], figures.rate), figures.NONE), "req/s"
+        ),
+    ]
 
 
 def _carried(result: Document) -> float:

@@ -11,7 +11,7 @@ from frontend.optimiser.fields import Question
 from frontend.optimiser.form import QuestionForm, Typed, asking
 from frontend.optimiser.given import Given
 from frontend.optimiser.problems import Problem
-from frontend.simulator.parts import BrownOut, Counting, Load, Order, Policy, Transfer
+from frontend.simulator.parts import BrownOut, Counting, Load, Order, Policy, Promise, Transfer
 from planner.api import simulations
 from planner.api.documents import scenario_of
 from planner.documents.errors import DocumentError
@@ -33,7 +33,9 @@ def given_of(name: str) -> Given:
 def problem(given: Given) -> Problem:
     """The parts that make sense for a scenario: without PrfaaS nothing is routed, and nothing crosses a link."""
     has_prfaas = cluster_of_role(given.scenario.parsed, "prfaas") is not None
-    parts = (Load, Policy, Order, Transfer, BrownOut, Counting) if has_prfaas else (Load, Order, Counting)
+    parts = (
+        (Load, Promise, Policy, Order, Transfer, BrownOut, Counting) if has_prfaas else (Load, Promise, Order, Counting)
+    )
     return Problem("simulate", TITLE, ANSWERS, parts, forms=("exact",))
 
 

@@ -215,6 +215,35 @@ class BrownOut(Part):
         }
 
 
+class Promise(Part):
+    """A TTFT that requests should keep."""
+
+    legend = "Promise on TTFT"
+    help = "How many requests keep it is counted. Empty: nothing is promised."
+
+    def fields(self) -> dict[str, forms.Field]:
+        return {
+            "within": NumberField(
+                SECONDS,
+                label="First token within",
+                min_value=0,
+                help_text="Of its arrival, its queues and transfer among it.",
+            )
+        }
+
+    def rows(self, form: forms.Form) -> list[Row]:
+        return [Row("", (form["within"],))]
+
+    def read(self, cleaned: Cleaned) -> Question:
+        return {} if cleaned["within"] is None else {"ttft_within_s": float(cleaned["within"])}
+
+    def typed(self, question: Question) -> dict[str, Any]:
+        return {"within": NumberField(SECONDS).typed(question.get("ttft_within_s"))}
+
+    def places(self, cleaned: Cleaned) -> dict[str, str]:
+        return {"ttft_within_s": "within"}
+
+
 class Counting(Part):
     """How much is simulated, and how much of it is counted."""
 

@@ -36,6 +36,7 @@ class SimulationSerializer(serializers.Serializer[Any]):
     chunks = serializers.IntegerField(default=16, help_text="In which a KVCache is sent during prefill; 1: after it.")
     connection_bps = serializers.FloatField(required=False, help_text="Most that one transfer gets of the link.")
     brown_out = serializers.DictField(required=False, help_text="{begin_s, end_s, bps}: the link carries less.")
+    ttft_within_s = serializers.FloatField(required=False, help_text="Promise on TTFT: who keeps it is counted.")
 
 
 EXAMPLE = OpenApiExample(

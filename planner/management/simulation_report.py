@@ -21,6 +21,10 @@ def lines(result: dict[str, Any]) -> str:
     for key, name in NAMES:
         if result["ttft_s"]:
             rows.append(f"  {'TTFT ' + name:<18} {_interval(result['ttft_s'][key], '{:.2f}')} s")
+    if kept := result["goodput"]:
+        title = f"TTFT <= {kept['ttft_within_s']:g} s"
+        rows.append(f"  {title:<18} {_interval(kept['share'], '{:.2%}')} of requests")
+        rows.append(f"  {'goodput':<18} {_interval(kept['rate_rps'], '{:.3f}')} req/s")
     rows.append(f"  {'offloaded':<18} {_interval(result['offload_fraction'], '{:.2%}')}")
     rows.append(f"  {'egress':<18} {_interval(result['egress_bps'], '{:.2f}', 1e-9)} Gbps")
     for stage, wait in result["waits_s"].items():

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from planner import __version__, evaluation
-from planner.engine.simulation import Estimate, Replication, Report, Times, report
+from planner.engine.simulation import Estimate, Replication, Report, Times, goodput, report
 from planner.engine.throughput import evaluate
 from planner.scenario.evidence import evidence
 from planner.simulating.document import Asked
@@ -34,6 +34,7 @@ def document(asked: Asked, replications: Sequence[Replication]) -> dict[str, Any
         "throughput_rps": _estimate(found.throughput_rps),
         "ttft_s": _times(found.ttft_s) if found.stable else None,
         "ttft_by_route_s": {route: _times(times) for route, times in found.ttft_by_route_s.items() if found.stable},
+        "goodput": _goodput(asked, replications) if found.stable else None,
         "waits_s": {stage.value: _estimate(wait.mean_s) for stage, wait in found.waits.items() if found.stable},
         "utilisation": {stage.value: _estimate(busy) for stage, busy in found.utilisation.items()},
         "offload_fraction": _estimate(found.offload_fraction),
@@ -56,6 +57,15 @@ def document(asked: Asked, replications: Sequence[Replication]) -> dict[str, Any
         "notes": _notes(found),
         "version": __version__,
     }
+
+
+def _goodput(asked: Asked, replications: Sequence[Replication]) -> dict[str, Any] | None:
+    """Requests that keep the promise that was given, if one was."""
+    within_s = asked.run.ttft_within_s
+    found = None if within_s is None else goodput(replications, within_s)
+    if found is None:
+        return None
+    return {"ttft_within_s": within_s, "share": _estimate(found.share), "rate_rps": _estimate(found.rate_rps)}
 
 
 def _estimate(value: Estimate) -> dict[str, float | None]:

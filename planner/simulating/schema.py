@@ -39,3 +39,5 @@ class Run(Table):
     connection_bps: Positive | None = None
     """Most that one transfer gets of the link."""
     brown_out: BrownOut | None = None
+    ttft_within_s: Positive | None = None
+    """Promise on TTFT, in seconds: how many requests keep it is counted."""

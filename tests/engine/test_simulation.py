@@ -21,9 +21,9 @@ from planner.engine.simulation import (
     Order,
     Transport,
     brown_out,
+    goodput,
     recorded,
     report,
-    within,
 )
 from planner.engine.simulation.histogram import percentile
 from planner.engine.simulation.report import estimate
@@ -322,7 +322,7 @@ def test_percentiles_are_within_half_a_percent_of_those_of_every_request():
         exact = np.quantile(ttft, q, method="inverted_cdf")
         assert percentile(run.histograms.sum(axis=0), q) == pytest.approx(exact, rel=0.005)
         share = (ttft <= 1.004 * exact).mean(), (ttft <= 0.996 * exact).mean()
-        assert share[1] <= within([run], exact).mean <= share[0]
+        assert share[1] <= goodput([run], exact).share.mean <= share[0]
     assert run.sums["ttft_s"].sum() == pytest.approx(ttft.sum(), rel=1e-9)
     assert run.sums["requests"].tolist() == np.bincount(record["route"]).tolist()
 

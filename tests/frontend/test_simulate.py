@@ -141,20 +141,21 @@ def test_without_prfaas_nothing_is_asked_of_routing_and_link(planner):
 def test_the_form_makes_the_simulation_that_was_typed(planner):
     found = simulation(
         planner, load_of="rate", rate="2.5", policy="bandwidth_aware", order="shortest", chunks="1", connection="10",
-        brown_from="100", brown_to="400.5", brown_bps="6", requests="5000", replications="3", seed="7", warm_up="10",
+        brown_from="100", brown_to="400.5", brown_bps="6", within="7.5", requests="5000", replications="3", seed="7",
+        warm_up="10",
     )  # fmt: skip
     assert found.pop("scenario")["name"] == CASE
     assert found == {
         "rate_rps": 2.5, "policy": "bandwidth_aware", "order": "shortest", "chunks": 1, "connection_bps": 1e10,
         "brown_out": {"begin_s": 100.0, "end_s": 400.5, "bps": 6e9}, "requests": 5000, "replications": 3, "seed": 7,
-        "warm_up": 0.1,
+        "warm_up": 0.1, "ttft_within_s": 7.5,
     }  # fmt: skip
 
 
 def test_what_is_left_empty_is_not_there(planner):
     found = simulation(planner, warm_up="")
     assert found["load"] == 0.7
-    assert not {"rate_rps", "connection_bps", "brown_out", "warm_up"} & found.keys()
+    assert not {"rate_rps", "connection_bps", "brown_out", "warm_up", "ttft_within_s"} & found.keys()
 
 
 @pytest.mark.parametrize(
@@ -348,6 +349,14 @@ def test_growth_by_chance_in_a_short_run_is_not_called_unstable(planner, seed):
     page = page_of(planner, computed(planner, load="85", requests="400", replications="1", seed=seed))
     assert headline(page).startswith("At 2.654 req/s, 85 % of capacity, P90 TTFT is")
     assert 'data-table="ttft"' in page
+
+
+def test_who_keeps_a_promise_stands_in_the_headline_and_the_table(planner):
+    page = page_of(planner, computed(planner, within="7.5"))
+    assert re.search(r" 9\d\.\d+ % \[.*\] of requests have their first token within 7\.5 s\.$", headline(page))
+    assert re.match(r"9\d\.\d", row(page, "flows", "Promise kept")[1])
+    assert re.match(r"[12]\.\d+ \[", row(page, "flows", "Goodput")[1])
+    assert "Promise kept" not in page_of(planner, computed(planner))
 
 
 def test_one_replication_alone_has_no_interval(planner):

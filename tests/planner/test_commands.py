@@ -289,7 +289,8 @@ def test_the_command_that_imports_a_catalogue_counts_and_tells_what_it_left_out(
 
 
 def test_simulate_prints_intervals_and_its_speed():
-    text = said("simulate", BASE, "--requests", "5000", "--replications", "3", "--load", "0.6")
+    text = said("simulate", BASE, "--requests", "5000", "--replications", "3", "--load", "0.6", "--within", "6")
+    assert re.search(r"TTFT <= 6 s +\d\d\.\d\d% +\[.*\] of requests\n +goodput +1\.\d+ +\[.*\] req/s", text)
     assert "60.0% of Λ_max" in text
     assert re.search(r"TTFT P90 +\d\.\d\d  \[\d\.\d\d, \d\.\d\d\] s", text)
     assert "requests a second" in text

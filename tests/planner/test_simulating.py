@@ -52,6 +52,18 @@ def test_a_stable_load_gives_intervals_about_what_the_formulas_say():
     assert found["requests"] == 3 * 19_000
 
 
+def test_a_promise_is_kept_by_as_many_as_its_percentile_says():
+    plain_run = simulated(run())
+    assert plain_run["goodput"] is None
+    for name, share in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99)):
+        kept = simulated(run(ttft_within_s=plain_run["ttft_s"][name]["mean"]))["goodput"]
+        assert kept["share"]["mean"] == pytest.approx(share, abs=0.005)
+        assert kept["rate_rps"]["mean"] == pytest.approx(share * plain_run["rate_rps"], rel=0.02)
+    assert simulated(run(ttft_within_s=1e6))["goodput"]["share"]["mean"] == 1.0
+    assert simulated(run(ttft_within_s=1e-3))["goodput"]["rate_rps"]["mean"] == 0.0
+    assert simulated(run(ttft_within_s=5.0, load=1.3, requests=5_000))["goodput"] is None
+
+
 def test_an_unstable_load_is_said_to_be_and_has_no_ttft():
     found = simulated(run(load=1.3, requests=5_000))
     assert not found["stable"]
@@ -121,6 +133,7 @@ def test_over_a_narrow_link_the_bandwidth_aware_policy_raises_t():
         ({"chunks": 0}, "chunks: 0 must be at least 1"),
         ({"warm_up": 1.0}, "warm_up: 1.0"),
         ({"brown_out": {"begin_s": 5.0, "end_s": 5.0}}, "brown_out.end_s: 5.0 must be after 5 s"),
+        ({"ttft_within_s": -1}, "ttft_within_s: -1 must be at least"),
         ({"connection_bps": 0}, "connection_bps: 0 must be at least"),
         ({"nonsense": 1}, "nonsense: 1 is not a field here"),
     ],

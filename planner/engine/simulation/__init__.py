@@ -4,7 +4,7 @@
 """
 
 from planner.engine.simulation.replication import Replication
-from planner.engine.simulation.report import Estimate, Report, Series, Times, Waits, report, within
+from planner.engine.simulation.report import Estimate, Goodput, Report, Series, Times, Waits, goodput, report
 from planner.engine.simulation.settings import (
     Capacity,
     Experiment,
@@ -19,6 +19,7 @@ __all__ = [
     "Capacity",
     "Estimate",
     "Experiment",
+    "Goodput",
     "Order",
     "Replication",
     "Report",
@@ -28,7 +29,7 @@ __all__ = [
     "Waits",
     "brown_out",
     "constant",
+    "goodput",
     "recorded",
     "report",
-    "within",
 ]

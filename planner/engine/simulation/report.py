@@ -63,6 +63,15 @@ class Waits:
     """Of those that waited at all; None where that is not counted."""
 
 
+@dataclass(frozen=True, slots=True)
+class Goodput:
+    """Requests that keep a promise on TTFT."""
+
+    within_s: float
+    share: Estimate
+    rate_rps: Estimate
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Series:
     """Over time from 0, averaged over the replications that came so far; each array of shape (bins,)."""
@@ -142,11 +151,14 @@ def report(experiment: Experiment, runs: Sequence[Replication]) -> Report:
     )
 
 
-def within(runs: Sequence[Replication], seconds: float) -> Estimate | None:
-    """Share of the requests whose first token came in so many seconds, to within 0.5 % of them; None of no requests."""
-    counts = [run.histograms.sum(axis=0) for run in sorted(runs, key=lambda run: run.index)]
-    some = [share_within(count, seconds) for count in counts if count.any()]
-    return estimate(some) if some else None
+def goodput(runs: Sequence[Replication], within_s: float) -> Goodput | None:
+    """Of the requests whose first token came within so many seconds, these to within 0.5 %; None of no requests."""
+    counted = [run for run in sorted(runs, key=lambda run: run.index) if run.histograms.any()]
+    if not counted:
+        return None
+    shares = np.array([share_within(run.histograms.sum(axis=0), within_s) for run in counted])
+    rates_rps = [run.histograms.sum() / run.window_s for run in counted]
+    return Goodput(within_s, estimate(shares), estimate(shares * rates_rps))
 
 
 def _by_chance(experiment: Experiment, runs: Sequence[Replication]) -> float:

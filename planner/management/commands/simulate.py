@@ -26,6 +26,7 @@ FIELDS = (
     "seed",
     "warm_up",
     "connection_bps",
+    "ttft_within_s",
 )
 
 
@@ -56,6 +57,9 @@ class Command(ScenarioCommand):
         parser.add_argument("--replications", type=int, default=5)
         parser.add_argument("--seed", type=int, default=1)
         parser.add_argument("--warm-up", dest="warm_up", type=float, default=0.05, help="share that is not counted")
+        parser.add_argument(
+            "--within", dest="ttft_within_s", type=float, metavar="S", help="promise on TTFT: who keeps it is counted"
+        )
         parser.add_argument("--json", action="store_true", help="print the result document, SI units")
 
     def handle(self, *args: Any, **options: Any) -> None:
