@@ -227,7 +227,7 @@ class Promise(Part):
                 SECONDS,
                 label="First token within",
                 min_value=0,
-                help_text="Of its arrival, its queues and transfer among it.",
+                help_text="After its arrival: queues, prefill, transfer and the first decode step count.",
             )
         }
 
