@@ -9,6 +9,7 @@ from rest_framework import mixins, serializers, status, viewsets
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.reverse import reverse
 
 from planner import jobs
 from planner.api.documents import read_request
@@ -60,6 +61,16 @@ def job_progress(job: Job) -> dict[str, Any]:
     return dict(JobProgressSerializer(job).data)
 
 
+ACCEPTED = OpenApiResponse(JobSerializer, description="Accepted; the header Location says where to follow it.")
+
+
+def accepted(job: Job, request: Request) -> Response:
+    """What answers the request that started a job, which may have begun since."""
+    job.refresh_from_db()
+    headers = {"Location": reverse("job-detail", args=[job.pk], request=request)}
+    return Response(JobSerializer(job).data, status.HTTP_201_CREATED, headers=headers)
+
+
 @extend_schema_view(
     list=extend_schema(summary="All jobs, the newest first", responses=JobProgressSerializer(many=True)),
     retrieve=extend_schema(summary="One job with its input and result"),
@@ -80,7 +91,7 @@ class JobViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, viewsets.Gene
         summary="Start a job",
         request=JobRequestSerializer,
         responses={
-            201: OpenApiResponse(JobSerializer, description="Accepted; the header Location says where to follow it."),
+            201: ACCEPTED,
             400: OpenApiResponse(OpenApiTypes.OBJECT, description="What is wrong, field by field; nothing is stored."),
         },
         examples=[EXAMPLE],
@@ -95,9 +106,7 @@ class JobViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, viewsets.Gene
             {"scenario": asked.scenario.document(), "form": asked.form, "map": options["map"]},
             created_by=request.user.pk,
         )
-        job.refresh_from_db()
-        address = self.reverse_action("detail", args=[job.pk])
-        return Response(JobSerializer(job).data, status.HTTP_201_CREATED, headers={"Location": address})
+        return accepted(job, request)
 
     @extend_schema(summary="Cancel a job", request=None, responses=JobSerializer)
     @action(detail=True, methods=["post"])

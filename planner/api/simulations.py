@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from drf_spectacular.utils import OpenApiExample, OpenApiResponse, extend_schema
-from rest_framework import serializers, status
+from drf_spectacular.utils import OpenApiExample, extend_schema
+from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.reverse import reverse
 from rest_framework.views import APIView
 
 from planner import jobs, store
 from planner.api.documents import scenario_of
 from planner.api.evaluate import ErrorsSerializer
-from planner.api.jobs import JobSerializer
+from planner.api.jobs import ACCEPTED, accepted
 from planner.documents.errors import refuse
 from planner.models import Job
 from planner.simulating import document
@@ -54,15 +53,12 @@ class SimulationView(APIView):
         request=SimulationSerializer,
         examples=[EXAMPLE],
         responses={
-            201: OpenApiResponse(JobSerializer, description="Accepted; the header Location says where to follow it."),
+            201: ACCEPTED,
             400: ErrorsSerializer,
         },
     )
     def post(self, request: Request) -> Response:
-        job = submit(request.data, request.user.pk)
-        job.refresh_from_db()
-        headers = {"Location": reverse("job-detail", args=[job.pk], request=request)}
-        return Response(JobSerializer(job).data, status.HTTP_201_CREATED, headers=headers)
+        return accepted(submit(request.data, request.user.pk), request)
 
 
 def submit(data: Any, by: int | None) -> Job:

@@ -14,6 +14,7 @@ def type_prices(page):
 
 
 def fits(page):
+    page.wait_for_load_state()  # an address is there before its style sheets
     for width in (390, 1280):
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -18,7 +18,6 @@ def test_a_planner_simulates_the_case_study(visitor):
     page.get_by_role("main").get_by_role("link", name="Simulate").click()
     expect(page).to_have_url(re.compile(r"/simulate/\?scenario=case-study-prfaas-pd$"))
     fits(page)
-    page.wait_for_load_state()
     # Who types a rate means a rate.
     page.get_by_label("Rate, A rate").fill("2.2")
     expect(page.get_by_label("A rate", exact=True)).to_be_checked()

@@ -2,29 +2,15 @@
 import { get } from "./api.js";
 import { mount } from "./charts/base.js";
 import { front } from "./charts/front.js";
+import { PartEnds } from "./part-ends.js";
 
-const ASK_EVERY_MS = 1000;
-
-// The points of the parts that have ended, asked for whenever one more has.
-export class SoFar {
-  constructor(place) {
-    this.url = place.dataset.soFar;
-    this.chart = mount("front", front);
-    this.ask();
-  }
-
-  heard({ message }) {
-    if (message === this.message) return;
-    this.message = message;
-    clearTimeout(this.asking);
-    this.asking = setTimeout(() => this.ask(), Math.max(0, (this.askedAt ?? 0) + ASK_EVERY_MS - performance.now()));
-  }
-
-  async ask() {
-    this.askedAt = performance.now();
-    const shown = await get(this.url).catch(() => null); // the next part's end asks again
-    if (shown) this.chart.show(shown);
-  }
+// The points of the parts that have ended.
+export function frontSoFar(place) {
+  const chart = mount("front", front);
+  return new PartEnds(async () => {
+    const shown = await get(place.dataset.soFar).catch(() => null); // the next part's end asks again
+    if (shown) chart.show(shown);
+  });
 }
 
 // A point is chosen in the chart or in the table; its details are the server's, put in the place of those before.

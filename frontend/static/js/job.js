@@ -4,10 +4,10 @@ import { mount } from "./charts/base.js";
 import { breakEven } from "./charts/break-even.js";
 import { costParts } from "./charts/cost-parts.js";
 import { mapChart } from "./charts/map.js";
-import { showFront, SoFar } from "./front.js";
+import { frontSoFar, showFront } from "./front.js";
 import { hasEnded, JobStream } from "./job-stream.js";
 import { Progress } from "./progress.js";
-import { Replications, showSimulation } from "./simulation.js";
+import { replicationsSoFar, showSimulation } from "./simulation.js";
 import { clock, localiseTimes } from "./time.js";
 
 const page = () => document.getElementById("job");
@@ -90,7 +90,7 @@ prepare();
 if (!hasEnded(page().dataset.state)) {
   const progress = new Progress(page());
   const [points, replications] = ["[data-so-far]", "[data-replications]"].map(inPage);
-  const soFar = points ? new SoFar(points) : replications ? new Replications(replications) : null;
+  const soFar = points ? frontSoFar(points) : replications ? replicationsSoFar(replications) : null;
   const stream = new JobStream(page().dataset, (job) => {
     if (hasEnded(job.state)) {
       progress.stop();
