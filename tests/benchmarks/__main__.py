@@ -12,7 +12,7 @@ from planner.engine.search import Problem, best, surface
 from planner.engine.throughput import Form, evaluate, work
 from planner.evaluation import whatif
 from planner.scenario import load
-from tests.benchmarks import purchases, simulation, traces
+from tests.benchmarks import prefix_cache, purchases, simulation, simulation_modes, traces
 from tests.engine import plain
 from tests.engine.case_study import prfaas_pd
 from tests.engine.queues import simulated_waits
@@ -91,6 +91,8 @@ def main():
         print(f"{title:<48} {ours:10.2f} {beside}  {note}")
     print(*traces.lines(), sep="\n")
     print(*simulation.lines(), sep="\n")
+    print(*simulation_modes.lines(), sep="\n")
+    print(*prefix_cache.lines(), sep="\n")
 
 
 if __name__ == "__main__":

@@ -4,11 +4,8 @@ import time
 import tracemalloc
 from dataclasses import replace
 
-from numpy.random import SeedSequence
-
 from planner.engine.controller import bandwidth_aware
 from planner.engine.simulation import Experiment, Transport
-from planner.engine.simulation.requests import Requests
 from planner.engine.simulation.run import replicate
 from planner.engine.throughput import evaluate
 from tests.engine.case_study import homogeneous, naive, prfaas_pd
@@ -45,8 +42,7 @@ def seconds_of(run, *args):
 def simpy_s(experiment):
     """SimPy's time for as many requests, scaled."""
     few = replace(experiment, requests=SIMPY)
-    batch = Requests(few, SeedSequence(1, spawn_key=(0,))).next(SIMPY)
-    return seconds_of(System(few, batch).run) * experiment.requests / SIMPY
+    return seconds_of(System(few, 1).run) * experiment.requests / SIMPY
 
 
 def lines():

@@ -5,30 +5,24 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.random import SeedSequence, default_rng
+from numpy.random import SeedSequence
 from scipy.optimize import brentq
 
-from planner.engine.arrivals import Diurnal, Mmpp2, Poisson, Recorded, Renewal
-from planner.engine.controller import all_local, all_remote, bandwidth_aware, static
+from planner.engine.arrivals import Mmpp2, Recorded, Renewal
+from planner.engine.controller import all_local, all_remote, bandwidth_aware, reallocation, static
 from planner.engine.curves import LogLogCurve
 from planner.engine.deployment import Decode, Link, PdCluster, PrfaasCluster
 from planner.engine.latency import Circumstances, under_load
 from planner.engine.lengths import TruncatedLogNormal
 from planner.engine.queueing import erlang_c
-from planner.engine.simulation import (
-    Capacity,
-    Experiment,
-    Order,
-    Transport,
-    brown_out,
-    goodput,
-    recorded,
-    report,
-)
+from planner.engine.simulation import Choice, Decoding, Experiment, Order, Path, Prefill, Transport, goodput, report
+from planner.engine.simulation.faults import Failures, Faults, Place
 from planner.engine.simulation.histogram import percentile
 from planner.engine.simulation.report import estimate
-from planner.engine.simulation.requests import Requests, blocks, taking
+from planner.engine.simulation.requests import Requests
 from planner.engine.simulation.run import replicate
+from planner.engine.simulation.tcp import Tcp
+from planner.engine.simulation.weather import Recording, Weather, Window
 from planner.engine.throughput import Stage, evaluate
 from tests.engine.case_study import DECODE, homogeneous, naive, prfaas_pd
 from tests.engine.queues import mean_wait_md
@@ -106,7 +100,7 @@ def test_one_instance_waits_as_in_m_g_1():
     assert contains(found.utilisation[Stage.PD_P], 0.7, 0.01)
 
 
-def link_alone(rate, **transport):
+def link_alone(rate, **path):
     """Transfers that take a time in proportion to the length, and nothing else takes any."""
     sizes = LogLogCurve([100.0, 1000.0], [100 * PER_TOKEN / 8, 1000 * PER_TOKEN / 8])
     deployed = prfaas_pd(
@@ -119,7 +113,7 @@ def link_alone(rate, **transport):
         link=Link(1.0),
         decode=Decode(1000, 1e-7, 1.0),
     )
-    return Experiment(deployed, rate, requests=200_000, transport=Transport(1, **transport))
+    return Experiment(deployed, rate, requests=200_000, transport=Transport(1, (Path(**path),)))
 
 
 def test_the_link_is_shared_as_in_m_g_1_ps():
@@ -173,7 +167,7 @@ def test_ninety_five_of_a_hundred_intervals_hold_the_truth():
 def test_the_shortest_first_wait_less_on_average_and_the_longest_more():
     """All are in the system for the same work, so shorter ones gain what longer ones lose."""
     experiment = Experiment(homogeneous(n_p=4, n_d=40), 0.85 * evaluate(homogeneous(4, 40)).lambda_max_rps)
-    fcfs, shortest = (measured(replace(experiment, order=order), 3) for order in Order)
+    fcfs, shortest = (measured(replace(experiment, prefill=Prefill(order)), 3) for order in Order)
     assert shortest.ttft_s.mean.high < fcfs.ttft_s.mean.low
     assert shortest.ttft_s.p99.mean > fcfs.ttft_s.p99.mean
     assert shortest.utilisation[Stage.PD_P].mean == pytest.approx(fcfs.utilisation[Stage.PD_P].mean, rel=1e-3)
@@ -208,16 +202,40 @@ def test_beyond_lambda_max_the_binding_stage_is_full_and_carries_lambda_max(depl
 
 @pytest.mark.parametrize("deployment", [prfaas_pd(BEST_T), homogeneous(), naive()])
 def test_without_load_ttft_less_tail_slot_and_step_is_the_formulas(deployment):
-    found = measured(Experiment(deployment, 0.002, requests=100_000, transport=Transport(rtt_s=0.1)), 3)
+    found = measured(
+        Experiment(
+            deployment, 0.002, requests=100_000, transport=Transport(paths=(Path(rtt_s=0.1),)), window_s=3_600.0
+        ),
+        3,
+    )
     p, tail = found.offload_fraction.mean, found.waits.get(Stage.LINK)
     rest = (p * tail.mean_s.mean if tail else 0.0) + found.waits[Stage.PD_D].mean_s.mean + DECODE.step_s
     assert found.ttft_s.mean.mean - rest == pytest.approx(evaluate(deployment).ttft.mean, rel=0.01)
     assert found.waits[Stage.PD_D].mean_s.mean == 0.0
 
 
+def test_without_load_ttft_is_the_formulas_with_everything_on():
+    """Turns and paths that nobody else takes, batches of one, roles and faults that hardly change."""
+    paths = tuple(Path(50e9, tcp=Tcp(8, rtt_s=0.02, window_bytes=2**26, loss=1e-8)) for _ in range(2))
+    experiment = Experiment(
+        prfaas_pd(BEST_T),
+        0.002,
+        window_s=3_600.0,
+        rule=bandwidth_aware(BEST_T, 2 * BEST_T),
+        prefill=Prefill(choice=Choice.SHORTEST_QUEUE, chunk_tokens=8_192),
+        transport=Transport(paths=paths),
+        decoding=Decoding(iterations=True, base_s=0.02, request_s=0.005, memory_bytes=1e12),
+        reallocation=reallocation(),
+        faults=Faults(failures=tuple(Failures(place, 1e7, 100.0) for place in Place)),
+    )
+    found = measured(experiment, 3)
+    rest = found.offload_fraction.mean * found.waits[Stage.LINK].mean_s.mean + 0.025
+    assert found.ttft_s.mean.mean - rest == pytest.approx(evaluate(experiment.deployment).ttft.mean, rel=0.01)
+
+
 @pytest.mark.parametrize("deployment", [homogeneous(), prfaas_pd(BEST_T)])
 def test_without_load_the_percentiles_are_the_formulas_too(deployment):
-    found, formula = measured(Experiment(deployment, 0.002), 3).ttft_s, evaluate(deployment).ttft
+    found, formula = measured(Experiment(deployment, 0.002, window_s=3_600.0), 3).ttft_s, evaluate(deployment).ttft
     for ours, theirs in ((found.p50, formula.p50), (found.p90, formula.p90), (found.p99, formula.p99)):
         assert ours.mean - DECODE.step_s == pytest.approx(theirs, rel=0.03)
 
@@ -245,8 +263,10 @@ def test_the_approximation_is_as_near_as_it_says(deployment, rate_rps, how, with
 # --- transport and control ---------------------------------------------------------------------------------------
 
 
-def tail_s(requests=20_000, chunks=16, **transport):
-    experiment = Experiment(naive(), 0.01, requests=requests, transport=Transport(chunks, **transport))
+def tail_s(requests=20_000, chunks=16, **path):
+    experiment = Experiment(
+        naive(), 0.01, requests=requests, transport=Transport(chunks, (Path(**path),)), window_s=3_600.0
+    )
     return measured(experiment, 1).waits[Stage.LINK].mean_s.mean
 
 
@@ -286,9 +306,9 @@ def test_a_clusters_own_cards_bind_as_the_formula_says():
 
 def brown_out_at(rule):
     """The link of the case study at 1.8 req/s, from 100 to 6 Gbps for an hour."""
-    hour = brown_out(100e9, 3600, 7200, 6e9)
+    hour = Path(weather=Weather(windows=(Window(3600, 7200, 6e9),)))
     return Experiment(
-        prfaas_pd(19_400.0), 1.8, requests=18_000, warm_up=0.0, rule=rule, transport=Transport(capacity=hour)
+        prfaas_pd(19_400.0), 1.8, requests=18_000, warm_up=0.0, rule=rule, transport=Transport(paths=(hour,))
     )
 
 
@@ -343,8 +363,16 @@ def test_the_stage_that_grows_is_named():
 
 
 def test_requests_that_nothing_can_finish_are_unstable():
-    dead = Transport(capacity=Capacity([0, 50], [1e10, 0]))
-    found = measured(Experiment(prfaas_pd(BEST_T), 1.0, requests=2_000, rule=all_remote(), transport=dead), 2)
+    dead = Path(weather=Weather(windows=(Window(50, 1e9),)))
+    experiment = Experiment(
+        prfaas_pd(BEST_T),
+        1.0,
+        requests=2_000,
+        rule=all_remote(),
+        failover=False,
+        transport=Transport(paths=(dead,)),
+    )
+    found = measured(experiment, 2)
     assert not found.stable
     assert found.unfinished > 3_000
 
@@ -366,9 +394,8 @@ def test_a_single_request_is_reported():
 
 
 def test_replications_travel_and_their_order_does_not_matter():
-    experiment = Experiment(
-        prfaas_pd(BEST_T), 2.0, requests=5_000, transport=Transport(capacity=recorded(60.0, [2e10]))
-    )
+    weather = Weather(recording=Recording(60.0, [2e10, 3e10]))
+    experiment = Experiment(prfaas_pd(BEST_T), 2.0, requests=5_000, transport=Transport(paths=(Path(weather=weather),)))
     experiment = pickle.loads(pickle.dumps(experiment))  # noqa: S301
     runs = [replicate(experiment, SEED, index) for index in range(3)]
     away = [pickle.loads(pickle.dumps(run)) for run in reversed(runs)]  # noqa: S301
@@ -394,87 +421,3 @@ def test_egress_over_time_follows_the_arrivals():
 def test_memory_does_not_grow_with_the_requests():
     few, many = (len(pickle.dumps(replicate(Experiment(homogeneous(), 1.5, requests=n), 1))) for n in (20_000, 400_000))
     assert many <= few * 1.5
-
-
-# --- arrivals in blocks ------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "process",
-    [
-        Poisson(),
-        Renewal(0.5),
-        Renewal(4.0),
-        Mmpp2((1.0, 5.0), (40.0, 10.0)),
-        Mmpp2((0.0, 1.0), (0.05, 0.05)),
-        Recorded(60.0, [1.0, 0.0, 4.0]),
-    ],
-)
-def test_blocks_have_the_rate_and_the_dispersion_of_the_process(process):
-    rate, count, window_s = 5.0, 400_000, 180.0
-    take = taking(blocks(process, rate, default_rng(1), default_rng(2)))
-    times = np.concatenate([take(count // 4) for _ in range(4)])
-    assert np.all(np.diff(times) >= 0)
-    counts = np.bincount((times // window_s).astype(int))[:-1]
-    long = process.index_of_dispersion(rate)
-    assert counts.mean() == pytest.approx(rate * window_s, rel=0.03 * max(1.0, np.sqrt(long / 4)))
-    expected = process.index_of_dispersion(rate, window_s) if isinstance(process, Mmpp2) else long
-    assert counts.var() / counts.mean() == pytest.approx(expected, rel=0.2)
-
-
-def test_blocks_of_a_day_rise_and_fall_with_it():
-    process, rate = Diurnal(0.8, 14.0), 1.0
-    times = taking(blocks(process, rate, default_rng(1), default_rng(2)))(11 * 86_400)
-    times = times[times < 10 * 86_400]
-    counts = np.bincount((times % 86_400 // 3600).astype(int), minlength=24) / 10
-    assert counts == pytest.approx(3600 * process.rate_at((np.arange(24) + 0.5) * 3600, rate), rel=0.07)
-
-
-# --- bad input ---------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"rate_rps": 0.0}, "rate must be positive"),
-        ({"rate_rps": np.nan}, "rate must be positive"),
-        ({"requests": 0}, "requests must be"),
-        ({"warm_up": 1.0}, "warm_up"),
-        ({"output_scv": -1.0}, "scv of outputs"),
-        ({"window_s": 0.0}, "window in seconds"),
-        ({"window_s": 1e-6}, "take 0.001 s at least"),
-        ({"arrivals": Mmpp2((1.0, 2.0), (1e-9, 1e-9))}, "take Poisson"),
-        ({"deployment": homogeneous(n_p=2.5)}, "N_p must be whole"),
-        ({"deployment": homogeneous(n_d=0)}, "decode needs an instance"),
-        ({"deployment": homogeneous(), "rule": all_remote()}, "without a PrfaaS cluster"),
-    ],
-)
-def test_an_experiment_that_makes_no_sense_is_refused(changes, message):
-    with pytest.raises(ValueError, match=message):
-        Experiment(**({"deployment": prfaas_pd(), "rate_rps": 1.0} | changes))
-
-
-@pytest.mark.parametrize(
-    ("build", "message"),
-    [
-        (lambda: Transport(0), "chunks"),
-        (lambda: Transport(connection_bps=0.0), "connection"),
-        (lambda: Transport(rtt_s=-1.0), "round trip"),
-        (lambda: Transport(rtt_s=np.inf), "round trip"),
-        (lambda: Capacity([], []), "as many rates"),
-        (lambda: Capacity([0, 1], [1.0]), "as many rates"),
-        (lambda: Capacity([1.0], [1.0]), "rise from 0"),
-        (lambda: Capacity([0, 2, 1], [1, 1, 1]), "rise from 0"),
-        (lambda: Capacity([0], [np.nan]), "not be negative"),
-        (lambda: brown_out(1e9, 5.0, 4.0), "rise from 0"),
-        (lambda: recorded(0.0, [1.0, 2.0]), "rise from 0"),
-    ],
-)
-def test_a_link_that_makes_no_sense_is_refused(build, message):
-    with pytest.raises(ValueError, match=message):
-        build()
-
-
-def test_arrivals_of_an_unknown_kind_are_refused():
-    with pytest.raises(TypeError, match="cannot be simulated"):
-        replicate(Experiment(homogeneous(), 1.0, arrivals=object()), 1)

@@ -15,6 +15,7 @@ from planner.engine.lengths.distribution import (
 from planner.engine.lengths.empirical import Empirical
 from planner.engine.lengths.gamma import TruncatedGamma
 from planner.engine.lengths.incremental import LEAST_TOKENS, uncached
+from planner.engine.lengths.joint import Drawn, JointLengths
 from planner.engine.lengths.log_normal import TruncatedLogNormal, normal_between
 from planner.engine.lengths.mixture import Mixture
 from planner.engine.lengths.pareto import TruncatedPareto
@@ -23,7 +24,9 @@ from planner.engine.lengths.smooth import Smooth
 __all__ = [
     "LEAST_TOKENS",
     "CorrelatedOutput",
+    "Drawn",
     "Empirical",
+    "JointLengths",
     "LengthDistribution",
     "Mixture",
     "Quantity",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import log_ndtr
+from scipy.special import log_ndtr, ndtr, ndtri
 
 from planner.engine.curves import Array
 from planner.engine.lengths.distribution import LengthDistribution
@@ -47,6 +47,15 @@ class CorrelatedOutput:
         bends = np.log([[self.shortest], [self.longest]]) + scores
         at: Array = np.exp(np.clip((bends - self.intercept) / self.slope, -700, 700)).ravel()
         return at
+
+    def quantile_given(self, input_tokens: ArrayLike, share: ArrayLike) -> Array:
+        """The output that a share in [0, 1) of those that go with such an input do not exceed, in tokens; of the shapes
+        together."""
+        mu = self.intercept + self.slope * np.log(np.asarray(input_tokens, dtype=float))
+        low, high = (ndtr((np.log(end) - mu) / self.sigma) for end in (self.shortest, self.longest))
+        score = ndtri(low + np.asarray(share, dtype=float) * (high - low))
+        output: Array = np.clip(np.exp(mu + self.sigma * score), self.shortest, self.longest)
+        return output
 
     def mean(self, inputs: LengthDistribution) -> float:
         """E[output] in tokens over a distribution of prompts: their sum, or quadrature where they have a density."""

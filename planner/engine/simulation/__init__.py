@@ -3,33 +3,37 @@
 `run` computes a replication and is compiled by Numba: it is imported where that is wanted, and not from here.
 """
 
+from planner.engine.simulation.options import (
+    CacheRouting,
+    Caching,
+    Choice,
+    Decoding,
+    Order,
+    Path,
+    Prefill,
+    Transport,
+)
 from planner.engine.simulation.replication import Replication
 from planner.engine.simulation.report import Estimate, Goodput, Report, Series, Times, Waits, goodput, report
-from planner.engine.simulation.settings import (
-    Capacity,
-    Experiment,
-    Order,
-    Transport,
-    brown_out,
-    constant,
-    recorded,
-)
+from planner.engine.simulation.settings import Experiment
 
 __all__ = [
-    "Capacity",
+    "CacheRouting",
+    "Caching",
+    "Choice",
+    "Decoding",
     "Estimate",
     "Experiment",
     "Goodput",
     "Order",
+    "Path",
+    "Prefill",
     "Replication",
     "Report",
     "Series",
     "Times",
     "Transport",
     "Waits",
-    "brown_out",
-    "constant",
     "goodput",
-    "recorded",
     "report",
 ]

@@ -4,34 +4,57 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import os
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
+
+# Each function is optimised once by itself and again in its callers: more than this takes a third longer, for nothing.
+os.environ.setdefault("NUMBA_OPT", "1")
 
 import numba
 
-from planner.engine.simulation import state
+from planner.engine.simulation import layout
 
-_sources = hashlib.sha256(inspect.getsource(state).encode())  # all use its numbers
+_sources = hashlib.sha256(inspect.getsource(layout).encode())  # all use its numbers
 _seen: set[str] = set()
+# Without _nrt nothing is allocated inside, and no references are counted: that alone takes ten times as long.
+OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False}
 
 
-def compiled[F: Callable[..., object]](function: F, whole: bool = False) -> F:
-    """The function as machine code; `whole` for one that Python calls, the others become part of their callers.
+def compiled[F: Callable[..., object]](function: F) -> F:
+    """The function as machine code that becomes part of its callers."""
+    _remember(function)
+    inlined: F = numba.njit(forceinline=True, **OPTIONS)(function)
+    return inlined
+
+
+def seldom[F: Callable[..., object]](function: F) -> F:
+    """The function as machine code of its own: for what happens so seldom that a call costs nothing."""
+    _remember(function)
+    called: F = numba.njit(**OPTIONS)(function)
+    return called
+
+
+def whole[F: Callable[..., object]](function: F, *besides: ModuleType) -> F:
+    """The function as machine code that Python calls, and that is kept from one process to the next.
 
     Numba keeps what it compiled by the file of the function alone, and would not notice a change in what it calls.
-    So the name it is kept by has a digest of every file of which something was compiled before it.
+    So the name it is kept by has a digest of every file of which something was compiled before it, and of those of
+    `besides`, whose types it takes.
     """
+    _remember(function)
+    for module in besides:
+        _sources.update(inspect.getsource(module).encode())
+    function.__qualname__ += f"-{_sources.hexdigest()[:16]}"
+    try:
+        kept: F = numba.njit(cache=True, **OPTIONS)(function)
+    except RuntimeError:  # nowhere to keep it: then every process compiles it anew
+        kept = numba.njit(**OPTIONS)(function)
+    return kept
+
+
+def _remember(function: Callable[..., object]) -> None:
     if function.__module__ not in _seen:
         _seen.add(function.__module__)
         _sources.update(inspect.getsource(inspect.getmodule(function) or function).encode())
-    # Without _nrt nothing is allocated inside, and no references are counted: that alone takes ten times as long.
-    options: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False}
-    if not whole:
-        inlined: F = numba.njit(forceinline=True, **options)(function)
-        return inlined
-    function.__qualname__ += f"-{_sources.hexdigest()[:16]}"
-    try:
-        kept: F = numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # nowhere to keep it: then every process compiles it anew
-        kept = numba.njit(**options)(function)
-    return kept

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from planner.engine.simulation.compilation import compiled
-from planner.engine.simulation.state import Records
+from planner.engine.simulation.compilation import compiled, seldom
+from planner.engine.simulation.layout import Records
 
 
 @compiled
@@ -43,3 +43,22 @@ def pop(heap: Records) -> int:
             at, child = child, 2 * child
         heap[at].key, heap[at].turn, heap[at].item = key, turn, item
     return int(taken)
+
+
+@seldom
+def remove(heap: Records, item: int) -> bool:
+    """Takes an item out, wherever it is; False if it is not there. By looking at all: for what happens seldom."""
+    size = heap[0].item
+    at = 1
+    while at <= size and heap[at].item != item:
+        at += 1
+    if at > size:
+        return False
+    # it rises to the top past all above it, and is taken from there
+    while at > 1:
+        above = heap[at >> 1]
+        heap[at].key, heap[at].turn, heap[at].item = above.key, above.turn, above.item
+        at >>= 1
+    heap[1].key, heap[1].item = -math.inf, item
+    pop(heap)
+    return True

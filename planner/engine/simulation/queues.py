@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from planner.engine.simulation.compilation import compiled
-from planner.engine.simulation.state import NOBODY, State
+from planner.engine.simulation.layout import NOBODY
+from planner.engine.simulation.state import State
 
 
 @compiled

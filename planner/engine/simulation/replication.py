@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.engine.curves import Array
-from planner.engine.simulation.state import PD_D, SENDING, Records
+from planner.engine.simulation.layout import COPYING, PLACES, Records
 
 PARTS = 20
 """Of the counted requests, to see whether the queues grow from one to the next."""
@@ -22,8 +22,10 @@ class Mark:
     now_s: float
     areas: Array
     """Requests at each place, integrated over time."""
-    sent_bits: float
-    possible_bits: float
+    sent_bits: Array
+    """By link, to the PD cluster."""
+    resent_bits: Array
+    possible_bits: Array
     completed: int
     arrived: int
 
@@ -44,12 +46,23 @@ class Replication:
     """Requests at each place, averaged over the window, shape (PLACES,)."""
     growth_rps: Array
     """By how many they grew a second, shape (PLACES,)."""
-    sent_bits: float
-    possible_bits: float
+    sent_bits: Array
+    """By link to the PD cluster, shape (links,); of these bits, those that were sent once more; and what could be."""
+    resent_bits: Array
+    possible_bits: Array
+    end_s: float
+    """When the last request had arrived."""
+    copied_bits: float
+    """Of prefixes, in either direction, from the beginning to the end."""
+    conversions: int
+    """Instances that have changed their role, from the beginning to the end; and requests that began anew."""
+    restarts: int
     sums: Records
     """By route, shape (2,)."""
     histograms: NDArray[np.int64]
     """TTFT by route, shape (2, CELLS)."""
+    tpot: NDArray[np.int64]
+    """TPOT by route, of decode by iteration, shape (2, CELLS)."""
     series: Records
     """By bin, from time 0 to the last arrival."""
     bin_s: float
@@ -67,7 +80,7 @@ def growth(marks: list[Mark]) -> Array:
     """Requests a second by which each place grows: the slope through the means between marks; 0 of too few."""
     later = [marks[0], *(mark for before, mark in pairwise(marks) if mark.now_s > before.now_s)]
     if len(later) < 3:
-        return np.zeros(SENDING + 1)
+        return np.zeros(PLACES)
     times = np.array([mark.now_s for mark in later])
     spans = np.diff(times)
     means = np.diff(np.stack([mark.areas for mark in later]), axis=0) / spans[:, np.newaxis]
@@ -79,4 +92,4 @@ def growth(marks: list[Mark]) -> Array:
 
 def in_system(at_places: Array) -> float:
     """All that have come and not gone, of numbers by place."""
-    return float(at_places[: PD_D + 1].sum())
+    return float(at_places[: COPYING + 1].sum())

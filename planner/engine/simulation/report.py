@@ -11,20 +11,23 @@ from scipy.special import stdtrit
 
 from planner.engine.curves import Array
 from planner.engine.simulation.histogram import percentile, share_within
-from planner.engine.simulation.replication import Replication, in_system
-from planner.engine.simulation.settings import Experiment
-from planner.engine.simulation.state import (
+from planner.engine.simulation.layout import (
     BIN,
+    BUSY_PD_P,
+    BUSY_PRFAAS,
     LOCAL,
     PD_D,
-    PD_P,
-    PRFAAS,
     REMOTE,
     TAIL,
+    UP_PD_D,
+    UP_PD_P,
+    UP_PRFAAS,
     WAIT_PD_D,
     WAIT_PD_P,
     WAIT_PRFAAS,
 )
+from planner.engine.simulation.replication import Replication, in_system
+from planner.engine.simulation.settings import Experiment
 from planner.engine.throughput import Stage
 
 CONFIDENCE = 0.95
@@ -32,6 +35,8 @@ GROWING = 0.005
 """Share of the arriving requests that stays in the system, in half of the replications, where it is not stable, if
 that is more than chance."""
 WAITING = {Stage.PD_P: WAIT_PD_P, Stage.PRFAAS: WAIT_PRFAAS, Stage.LINK: TAIL, Stage.PD_D: WAIT_PD_D}
+JOINED = {"least_bits": np.minimum, "most_bits": np.maximum}
+"""How bins become one; all else is added up."""
 ROUTES = {"local": LOCAL, "remote": REMOTE}
 
 
@@ -84,6 +89,13 @@ class Series:
     threshold_tokens: Array
     in_system: Array
     """Requests, as windows end."""
+    resent_fraction: Array
+    capacity_bps: Array
+    """What could have crossed."""
+    prfaas_instances: Array
+    """That were there as windows ended, and so for the others."""
+    prefill_instances: Array
+    decode_instances: Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +113,20 @@ class Report:
     waits: dict[Stage, Waits]
     """The link's is from the end of a prefill until its KVCache is across: the tail of the transfer."""
     utilisation: dict[Stage, Estimate]
+    tpot_s: Times | None
+    """Mean time between the tokens of a request; None of decode by request, whose step says it, and of no requests."""
     offload_fraction: Estimate
     egress_bps: Estimate
+    resent_fraction: Estimate | None
+    """Of what crossed, what was sent once more; None where nothing crossed."""
+    cached_fraction: Estimate | None
+    """Of the tokens of prompts, those that a prefix cache spared; None without one."""
+    copied_bps: Estimate
+    """Of prefixes from one cluster's cache to the other's, in either direction."""
+    restarted_fraction: Estimate
+    """Requests that lost their work to a fault, and were prefilled once more at least."""
+    conversions: Estimate
+    """Instances that changed their role in a replication."""
     growth_rps: Estimate
     """Requests a second that stay in the system."""
     growth_by_stage_rps: dict[Stage, Estimate]
@@ -135,12 +159,19 @@ def report(experiment: Experiment, runs: Sequence[Replication]) -> Report:
         rate_rps=estimate([run.arrived / run.window_s for run in runs]),
         throughput_rps=estimate([run.completed / run.window_s for run in runs]),
         ttft_s=_times(runs, [LOCAL, REMOTE]),
+        tpot_s=_tpot(runs),
         ttft_by_route_s={name: found for name, route in ROUTES.items() if (found := _times(runs, [route]))},
         waits=_waits(runs),
-        utilisation=_utilisation(experiment, runs),
+        utilisation=_utilisation(runs),
         offload_fraction=_ratio(runs, lambda run: (run.sums["requests"][REMOTE], run.sums["requests"].sum()))
         or Estimate(0.0),
-        egress_bps=estimate([run.sent_bits / run.window_s for run in runs]),
+        egress_bps=estimate([run.sent_bits.sum() / run.window_s for run in runs]),
+        resent_fraction=_ratio(runs, lambda run: (run.resent_bits.sum(), run.sent_bits.sum())),
+        cached_fraction=_ratio(runs, lambda run: (run.sums["cached_tokens"].sum(), run.sums["prompt_tokens"].sum())),
+        copied_bps=estimate([run.copied_bits / run.end_s for run in runs]),
+        restarted_fraction=_ratio(runs, lambda run: (run.sums["restarted"].sum(), run.sums["requests"].sum()))
+        or Estimate(0.0),
+        conversions=estimate([run.conversions for run in runs]),
         growth_rps=estimate(grows),
         growth_by_stage_rps={
             stage: estimate([run.growth_rps[place] for run in runs]) for stage, place in _stages(experiment).items()
@@ -193,6 +224,17 @@ def _times(runs: Sequence[Replication], routes: list[int]) -> Times | None:
     return Times(estimate(means), p50, p90, p99)
 
 
+def _tpot(runs: Sequence[Replication]) -> Times | None:
+    """Of the requests that have two tokens at least, whichever way they went."""
+    some = [run for run in runs if run.sums["spoken"].sum()]
+    if not some:
+        return None
+    means = [run.sums["tpot_s"].sum() / run.sums["spoken"].sum() for run in some]
+    counts = [run.tpot.sum(axis=0) for run in some]
+    p50, p90, p99 = (estimate([percentile(count, q) for count in counts]) for q in (0.5, 0.9, 0.99))
+    return Times(estimate(means), p50, p90, p99)
+
+
 def _waits(runs: Sequence[Replication]) -> dict[Stage, Waits]:
     """By stage that some request passed."""
     fields = {
@@ -213,17 +255,15 @@ def _per_request(runs: Sequence[Replication], field: str, routes: list[int]) -> 
     return _ratio(runs, lambda run: (run.sums[field][routes].sum(), run.sums["requests"][routes].sum()))
 
 
-def _utilisation(experiment: Experiment, runs: Sequence[Replication]) -> dict[Stage, Estimate]:
-    """Busy share of each stage that the deployment has, and that has something to be busy with."""
-    n_prfaas, n_p, _ = experiment.instances
-    servers = {PRFAAS: n_prfaas, PD_P: n_p, PD_D: experiment.decode_slots}
-    names = {PRFAAS: Stage.PRFAAS, PD_P: Stage.PD_P, PD_D: Stage.PD_D}
+def _utilisation(runs: Sequence[Replication]) -> dict[Stage, Estimate]:
+    """Busy share of each stage that the deployment has, of what of it is up, and that has something to be busy with."""
+    places = {Stage.PRFAAS: (BUSY_PRFAAS, UP_PRFAAS), Stage.PD_P: (BUSY_PD_P, UP_PD_P), Stage.PD_D: (PD_D, UP_PD_D)}
     found = {
-        names[place]: estimate([run.mean_at[place] / count for run in runs])
-        for place, count in servers.items()
-        if count
+        stage: share
+        for stage, at in places.items()
+        if (share := _ratio(runs, lambda run, at=at: (run.mean_at[at[0]], run.mean_at[at[1]])))  # type: ignore[misc]
     }
-    link = _ratio(runs, lambda run: (run.sent_bits, run.possible_bits))
+    link = _ratio(runs, lambda run: (run.sent_bits.sum(), run.possible_bits.sum()))
     return found | ({Stage.LINK: link} if link else {})
 
 
@@ -231,20 +271,28 @@ def _series(runs: Sequence[Replication]) -> Series:
     """Bins as wide as the widest of any replication; a replication may end before another."""
     width = max(run.bin_s for run in runs)
     each = [_widened(run, width) for run in runs]
-    bins = max(one.size for one in each)
-    windows, bits, tokens, present = (np.zeros(bins) for _ in range(4))
-    least, most = np.full(bins, np.inf), np.zeros(bins)
+    sums = np.zeros(max(one.size for one in each), dtype=BIN)
+    sums["least_bits"] = np.inf
     for one in each:
-        part = slice(0, one.size)
-        windows[part] += one["windows"]
-        bits[part] += one["egress_bits"]
-        tokens[part] += one["threshold_tokens"]
-        present[part] += one["in_system"]
-        least[part] = np.minimum(least[part], one["least_bits"])
-        most[part] = np.maximum(most[part], one["most_bits"])
-    window_s = runs[0].window_bin_s
+        part = sums[: one.size]
+        for name in BIN.names or ():
+            joined = JOINED.get(name, np.add)
+            part[name] = joined(part[name], one[name])
+    windows, window_s = sums["windows"], runs[0].window_bin_s
+    with np.errstate(invalid="ignore"):
+        resent = np.where(sums["egress_bits"] > 0, sums["resent_bits"] / sums["egress_bits"], 0.0)
     return Series(
-        width, bits / windows / window_s, least / window_s, most / window_s, tokens / windows, present / windows
+        bin_s=width,
+        egress_bps=sums["egress_bits"] / windows / window_s,
+        egress_min_bps=sums["least_bits"] / window_s,
+        egress_max_bps=sums["most_bits"] / window_s,
+        threshold_tokens=sums["threshold_tokens"] / windows,
+        in_system=sums["in_system"] / windows,
+        resent_fraction=resent,
+        capacity_bps=sums["possible_bits"] / windows / window_s,
+        prfaas_instances=sums["prfaas"] / windows,
+        prefill_instances=sums["prefill"] / windows,
+        decode_instances=sums["decode"] / windows,
     )
 
 
@@ -254,6 +302,5 @@ def _widened(run: Replication, bin_s: float) -> np.ndarray:
     starts = np.arange(0, run.series.size, many)
     wide = np.zeros(starts.size, dtype=BIN)
     for name in BIN.names or ():
-        how = {"least_bits": np.minimum, "most_bits": np.maximum}.get(name, np.add)
-        wide[name] = how.reduceat(run.series[name], starts) if starts.size else 0.0
+        wide[name] = JOINED.get(name, np.add).reduceat(run.series[name], starts) if starts.size else 0.0
     return wide

@@ -15,6 +15,8 @@ from numpy.random import Generator, SeedSequence, default_rng
 from planner.engine.arrivals import Arrivals, Diurnal, Mmpp2, Poisson, Recorded, Renewal
 from planner.engine.curves import Array
 from planner.engine.latency import state_bytes
+from planner.engine.lengths import Drawn
+from planner.engine.simulation.prompts import NO_BLOCKS, Int64, Prompting, Prompts
 from planner.engine.simulation.settings import Experiment
 from planner.engine.throughput import BITS_PER_BYTE
 
@@ -25,10 +27,13 @@ STAYS = 16_384
 
 
 class Batch(NamedTuple):
-    """Requests by arrival, each array of shape (n,). What no route can need is 0."""
+    """Requests by arrival, each array of shape (n,). What no route can need is 0, or not there."""
 
     arrival_s: Array
     tokens: Array
+    """To be prefilled, as far as that is known now."""
+    prompt: Array
+    """All of it, which decode goes on from."""
     local_s: Array
     """Prefill by PD-P, in seconds."""
     remote_s: Array
@@ -37,8 +42,16 @@ class Batch(NamedTuple):
     """What is made during the prefill, across the link."""
     state_bits: Array
     """What is there only after it."""
-    hold_s: Array
-    """Time in a decode batch."""
+    output: Array
+    """Tokens of the answer, one at least."""
+    kv_bytes: Array
+    """KVCache with the whole answer; shape (0,) where decode has all the memory it needs."""
+    chain: Int64
+    """See `Prompts`; shape (0,) where there is no prefix cache."""
+    system: Int64
+    shared: Int64
+    blocks: Int64
+    blocks_after: Int64
 
 
 class Requests:
@@ -46,32 +59,71 @@ class Requests:
 
     def __init__(self, experiment: Experiment, seed: SeedSequence) -> None:
         """The same seed gives the same requests, whatever the rule, the order and the instances."""
-        arrivals, thinning, lengths, outputs = (default_rng(child) for child in seed.spawn(4))
+        streams = seed.spawn(5)
+        arrivals, thinning, lengths, outputs = (default_rng(child) for child in streams[:4])
         self._experiment = experiment
         self._arrivals = taking(blocks(experiment.arrivals, experiment.rate_rps, arrivals, thinning))
         self._lengths, self._outputs = lengths, outputs
         self._state = state_bytes(experiment.deployment.s_kv)
+        self._prompts = _started(experiment, streams[4])
+        self._anywhere = experiment.reroutes
 
     def next(self, count: int) -> Batch:
         """The next so many."""
+        if self._prompts is not None:
+            return self._named(self._prompts.next(count))
+        drawn = self._drawn(count)
+        # an iteration makes whole tokens
+        output = np.rint(drawn.output) if self._experiment.decoding.iterations else drawn.output
+        return self._whole(self._arrivals(count), drawn._replace(output=np.maximum(output, 1.0)))
+
+    def _drawn(self, count: int) -> Drawn:
+        experiment = self._experiment
+        if experiment.lengths is not None:
+            return experiment.lengths.draw(count, self._lengths, self._outputs)
+        tokens = experiment.deployment.lengths.quantile(self._lengths.random(count))
+        mean, scv = experiment.deployment.decode.output_tokens, experiment.output_scv
+        output = np.full(count, mean) if scv == 0 else self._outputs.standard_gamma(1 / scv, count) * scv * mean
+        return Drawn(tokens, tokens, output)
+
+    def _named(self, prompts: Prompts) -> Batch:
+        output = np.maximum(prompts.output, 1).astype(float)
+        tokens = prompts.tokens.astype(float)
+        if self._experiment.caching is None:
+            return self._whole(prompts.arrival_s, Drawn(tokens, tokens, output))
+        none, kv_bytes = np.zeros(0), self._kv_bytes(tokens, output)
+        names = (prompts.chain, prompts.system, prompts.shared, prompts.blocks, prompts.blocks_after)
+        return Batch(prompts.arrival_s, tokens, tokens, none, none, none, none, output, kv_bytes, *names)
+
+    def _whole(self, arrival_s: Array, drawn: Drawn) -> Batch:
+        """Requests of which it is known what is left to prefill, with what that takes wherever they may go."""
+        tokens = drawn.increment
         deployed, rule = self._experiment.deployment, self._experiment.routing
-        tokens = deployed.lengths.quantile(self._lengths.random(count))
         away, stay = tokens > rule.least_tokens, tokens <= rule.most_tokens
-        remote_s, local_s, layers, state = np.zeros((4, count))
+        if self._anywhere:
+            away[:] = stay[:] = True
+        remote_s, local_s, layers, state = np.zeros((4, tokens.size))
         local_s[stay] = deployed.pd.t_prefill(tokens[stay])
         if deployed.prfaas is not None:
             remote_s[away] = deployed.prfaas.t_prefill(tokens[away])
             sizes = deployed.s_kv(tokens[away])
             state[away] = BITS_PER_BYTE * np.minimum(self._state, sizes)
             layers[away] = BITS_PER_BYTE * sizes - state[away]
-        return Batch(self._arrivals(count), tokens, local_s, remote_s, layers, state, self._holds(count))
+        kv_bytes, none = self._kv_bytes(drawn.prompt, drawn.output), [NO_BLOCKS] * 5
+        takes = (local_s, remote_s, layers, state)
+        return Batch(arrival_s, tokens, drawn.prompt, *takes, drawn.output, kv_bytes, *none)
 
-    def _holds(self, count: int) -> Array:
-        decode, scv = self._experiment.deployment.decode, self._experiment.output_scv
-        if scv == 0:
-            return np.full(count, max(decode.output_tokens, 1.0) * decode.step_s)
-        output = self._outputs.standard_gamma(1 / scv, count) * scv * decode.output_tokens
-        return np.maximum(output, 1.0) * decode.step_s
+    def _kv_bytes(self, tokens: Array, output: Array) -> Array:
+        if self._experiment.decoding.memory_bytes == np.inf:
+            return np.zeros(0)
+        return self._experiment.deployment.s_kv(tokens + output)
+
+
+def _started(experiment: Experiment, seed: SeedSequence) -> Prompting | None:
+    if experiment.prompts is None:
+        return None
+    block_tokens = experiment.caching.block_tokens if experiment.caching else 512
+    return experiment.prompts.start(experiment.rate_rps, experiment.arrivals, block_tokens, seed)
 
 
 def taking(blocks: Iterator[Array]) -> Callable[[int], Array]:

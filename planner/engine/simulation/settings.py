@@ -3,92 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
-
-import numpy as np
 
 from planner.engine.arrivals import Arrivals, Mmpp2
-from planner.engine.controller import Rule, static
-from planner.engine.curves import Array
-from planner.engine.deployment import Deployment, require_not_negative
+from planner.engine.controller import Reallocation, Rule, static
+from planner.engine.deployment import Deployment
 from planner.engine.latency import POISSON
+from planner.engine.lengths import JointLengths
+from planner.engine.simulation.faults import Faults
+from planner.engine.simulation.options import Caching, Decoding, Prefill, Transport
+from planner.engine.simulation.prompts import PromptSource
 
 LEAST_A_WINDOW = LEAST_A_STAY = 1e-3
 """Requests, on average: with fewer, time would be spent on counting windows, or stays in a state, alone."""
-
-
-class Order(StrEnum):
-    """Who of those that wait for a prefill instance is next."""
-
-    FCFS = "fcfs"
-    SHORTEST = "shortest"
-    """Whose prefill is the shortest: better on average, and the long ones wait for it."""
-
-
-@dataclass(frozen=True, slots=True, eq=False, init=False)
-class Capacity:
-    """What a link carries over time, in bit/s, constant between changes; the last value lasts."""
-
-    times_s: Array
-    """Rising from 0, shape (n,)."""
-    bps: Array
-
-    def __init__(self, times_s: Sequence[float] | Array, bps: Sequence[float] | Array) -> None:
-        """Raises ValueError on unequal counts, times that do not rise from 0, and rates that are negative or NaN."""
-        times, rates = np.array(times_s, dtype=float), np.array(bps, dtype=float)
-        if times.ndim != 1 or times.shape != rates.shape or not times.size:
-            raise ValueError(f"needs as many rates as times, got {rates.size} rates for {times.size} times")
-        if times[0] != 0 or not np.all(np.diff(times) > 0) or not np.isfinite(times[-1]):
-            raise ValueError("times of a link's capacity must rise from 0")
-        if not np.all(rates >= 0):
-            raise ValueError(f"a link's capacity must not be negative, got {rates.min():g} bit/s")
-        object.__setattr__(self, "times_s", times)
-        object.__setattr__(self, "bps", rates)
-
-
-def constant(bps: float) -> Capacity:
-    """The same at any time."""
-    return Capacity([0.0], [bps])
-
-
-def brown_out(bps: float, begin_s: float, end_s: float, meanwhile_bps: float = 0.0) -> Capacity:
-    """A link that carries less, or nothing, for a while. Raises ValueError unless 0 < begin < end."""
-    return Capacity([0.0, begin_s, end_s], [bps, meanwhile_bps, bps])
-
-
-def recorded(interval_s: float, bps: Sequence[float] | Array) -> Capacity:
-    """Mean rates of intervals of equal length. Raises ValueError as `Capacity`."""
-    return Capacity(interval_s * np.arange(len(bps), dtype=float), bps)
-
-
-@dataclass(frozen=True, slots=True)
-class Transport:
-    """How a KVCache crosses the link.
-
-    A prefill makes its KVCache evenly, in `chunks` parts that are sent as they are there; the state that exists only
-    after the last token goes with the last one. With 1, all of it is sent after the prefill. Transfers share the
-    link evenly; each gets at most `connection_bps` and what an instance of the cluster can send, and all together
-    at most what all its instances can.
-    """
-
-    chunks: int = 16
-    connection_bps: float = math.inf
-    rtt_s: float = 0.0
-    """Half of it passes between the last bit and decode."""
-    capacity: Capacity | None = None
-    """Without it, what the deployment's link carries."""
-
-    def __post_init__(self) -> None:
-        """Raises ValueError on fewer than one chunk, no bandwidth, or a negative RTT."""
-        if not 1 <= self.chunks <= 10_000:
-            raise ValueError(f"chunks must be from 1 to 10,000, got {self.chunks}")
-        if not self.connection_bps > 0:
-            raise ValueError(f"a connection's bandwidth must be positive, got {self.connection_bps:g} bit/s")
-        require_not_negative("the round trip in seconds", self.rtt_s)
-        if math.isinf(self.rtt_s):
-            raise ValueError("the round trip in seconds must be finite")
+MOST_TOKENS = 4_000_000
+"""Longest prompt for which prefill times are held token by token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +35,23 @@ class Experiment:
     """Share of the requests, the first ones, that are not counted: they met an emptier system."""
     output_scv: float = 0.0
     """Squared coefficient of variation of output lengths, which are gamma-distributed, of one token at least."""
+    lengths: JointLengths | None = None
+    """Prompts, what is cached of each, and answers, of the same requests. Without it increments are as the deployment
+    has them, the whole prompts too, and answers do not depend on them."""
+    prompts: PromptSource | None = None
+    """Requests that know what they have in common with others; without it, lengths by the deployment's traffic."""
     rule: Rule | None = None
-    order: Order = Order.FCFS
+    failover: bool = True
+    """Whether a cluster of which nothing is up, or to which no link is, gets no requests while the other one can."""
+    prefill: Prefill = field(default_factory=Prefill)
     transport: Transport = field(default_factory=Transport)
+    decoding: Decoding = field(default_factory=Decoding)
+    caching: Caching | None = None
+    reallocation: Reallocation | None = None
+    """How PD instances change their role; None: they never do."""
+    best_tokens: tuple[float, ...] = ()
+    """t for each N_p from 0 to all PD instances, taken over as roles change; empty: t stays as it is."""
+    faults: Faults | None = None
     window_s: float = 10.0
     """Egress is averaged, and the threshold adjusted, over windows of so many seconds."""
 
@@ -116,6 +59,7 @@ class Experiment:
         """Raises ValueError on numbers out of range, instances that are not whole, and a route to nowhere."""
         self._check_amounts()
         self._check_times()
+        self._check_prompts()
         if self.deployment.prfaas is None and self.routing.least_tokens < self.deployment.lengths.longest:
             raise ValueError("without a PrfaaS cluster every request stays local: the threshold must be infinite")
         for name, count in zip(("N_prfaas", "N_p", "N_d"), self.instances, strict=True):
@@ -123,6 +67,8 @@ class Experiment:
                 raise ValueError(f"{name} must be whole to be simulated, got {count:g}")
         if self.decode_slots < 1:
             raise ValueError("decode needs an instance, and a batch of at least one request")
+        if self.best_tokens and len(self.best_tokens) != sum(self.instances[1:]) + 1:
+            raise ValueError(f"best_tokens needs one t for each N_p from 0 on, got {len(self.best_tokens)}")
 
     def _check_times(self) -> None:
         for name, value in (("rate", self.rate_rps), ("window in seconds", self.window_s)):
@@ -143,6 +89,45 @@ class Experiment:
             raise ValueError(f"warm_up must be a share from 0 to below 1, got {self.warm_up:g}")
         if not 0 <= self.output_scv < math.inf:
             raise ValueError(f"scv of outputs must not be negative or infinite, got {self.output_scv:g}")
+
+    def _check_prompts(self) -> None:
+        """Prefix caches need prompts that have something in common, and times for any number of tokens."""
+        if self.caching and self.prompts is None:
+            raise ValueError("prefix caches need requests that have something in common: sessions, or a recorded trace")
+        if self.caching and self.prefill.batch_tokens:
+            raise ValueError("batches of prompts with a prefix cache are not simulated: choose one of them")
+        if self.prompts and self.requests > self.prompts.most_requests:
+            raise ValueError(f"requests must be at most {self.prompts.most_requests:,.0f}, all of the recorded trace")
+        if self.needs_times and self.longest_tokens > MOST_TOKENS:
+            raise ValueError(f"prompts must not be longer than {MOST_TOKENS:,} tokens, got {self.longest_tokens:,}")
+
+    @property
+    def needs_times(self) -> bool:
+        """Whether prefill times are looked up while it runs, for lengths that nobody knows before."""
+        return bool(self.caching or self.prefill.batch_tokens or self.prefill.chunk_tokens)
+
+    @property
+    def reroutes(self) -> bool:
+        """Whether a request may go where no threshold that is given here sends it."""
+        changing = self.faults or self.reallocation or any(path.weather for path in self.transport.paths)
+        return bool((self.failover and (changing or self._lacks_a_stage)) or self.best_tokens)
+
+    @property
+    def _lacks_a_stage(self) -> bool:
+        """Whether some requests belong to a cluster that never has an instance, or to which no link ever is."""
+        deployed, rule, (n_prfaas, n_p, _) = self.deployment, self.routing, self.instances
+        if deployed.prfaas is None or deployed.link is None:
+            return False
+        is_linked = any((deployed.link.usable_bps if path.bps is None else path.bps) for path in self.transport.paths)
+        if not (n_prfaas and is_linked) and rule.least_tokens < deployed.lengths.longest:
+            return True
+        return not n_p and rule.most_tokens > 0
+
+    @property
+    def longest_tokens(self) -> int:
+        """The longest prompt, or batch of prompts."""
+        longest = self.prompts.longest_tokens if self.prompts else math.ceil(self.deployment.lengths.longest)
+        return max(longest, self.prefill.batch_tokens)
 
     @property
     def routing(self) -> Rule:
