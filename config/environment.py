@@ -11,8 +11,8 @@ def text(name: str, default: str = "") -> str:
     return os.environ.get(name, "").strip() or default
 
 
-def flag(name: str) -> bool:
-    return text(name).lower() in {"1", "true", "yes", "on"}
+def flag(name: str, default: str = "") -> bool:
+    return text(name, default).lower() in {"1", "true", "yes", "on"}
 
 
 def words(name: str, default: list[str]) -> list[str]:

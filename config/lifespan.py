@@ -12,6 +12,7 @@ from django.db import DatabaseError, close_old_connections
 
 from config.celery import EmbeddedWorker
 from planner import jobs, tasks
+from planner.simulating import under_load
 
 logger = logging.getLogger(__name__)
 
@@ -29,6 +30,8 @@ class Background:
         if self._worker is not None:
             await asyncio.to_thread(self._worker.start)
         await sync_to_async(jobs.recover)()
+        if settings.SIMULATE_AT_START:
+            await sync_to_async(under_load.submit_first)()
         self._reaper = asyncio.create_task(_reap_forever())
 
     async def stop(self) -> None:

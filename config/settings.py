@@ -84,6 +84,10 @@ UPLOAD_MAX_BYTES = int(text("UPLOAD_MAX_BYTES", str(8 * 10**9)))
 # With Redis: any number of workers and web processes. Without: one process that is both.
 REDIS_URL = text("REDIS_URL")
 JOB_HEARTBEAT_TIMEOUT_S = float(text("JOB_HEARTBEAT_TIMEOUT_S", "10"))
+# A new installation simulates the case study under load by itself, so that its page is complete after a minute.
+SIMULATE_AT_START = flag("PLANNER_SIMULATE_AT_START", "on")
+CASE_STUDY_REQUESTS = int(text("PLANNER_CASE_STUDY_REQUESTS", "50000"))
+CASE_STUDY_REPLICATIONS = int(text("PLANNER_CASE_STUDY_REPLICATIONS", "4"))
 WORKER_CONCURRENCY = int(text("WORKER_CONCURRENCY", str(os.cpu_count() or 1)))
 
 CELERY_BROKER_URL = REDIS_URL or "memory://localhost/"

@@ -12,7 +12,7 @@ from planner.scenario.document import SET_BY_HAND
 from planner.scenario.references import model_cache, model_profile
 from planner.scenario.schema import SCHEMA_VERSION
 
-LINK_FIELDS = ("bandwidth_bps", "achieved_bps", "rtt_s", "price")
+LINK_FIELDS = ("bandwidth_bps", "achieved_bps", "rtt_s", "loss", "connections", "window_bytes", "background", "price")
 REMOTE, LOCAL, WAY = "prfaas", "pd", "wan"
 
 

@@ -22,6 +22,8 @@ class Job(models.Model):
         CLUSTERS = "clusters", "several clusters"
         SIMULATE = "simulate"
         REPLICATION = "replication", "one replication of a simulation"
+        STUDY = "study", "sweep or ablation"
+        SIDE_BY_SIDE = "side_by_side", "simulations side by side"
         FRONT = "front", "cost, rate and TTFT"
         FRONT_SHARD = "front_shard", "one rate of a front"
         IMPORT_TRACE = "import_trace", "import a trace"

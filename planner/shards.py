@@ -43,7 +43,9 @@ def _expected(parts: int, told: int, total: int) -> int:
 
 def settle(parent_id: UUID, merge: Merge) -> None:
     """End the whole if its parts have: with their result, or with the reason why one has none."""
-    shards = list(Job.objects.filter(parent_id=parent_id).order_by("shard"))
+    rows = Job.objects.filter(parent_id=parent_id).order_by("shard")
+    # Without results until there are all of them: of hundreds of parts each end would read those of all before it.
+    shards = list(rows.defer("input", "result"))
     failed = next((shard for shard in shards if shard.state in (State.FAILED, State.LOST)), None)
     if failed is not None:
         if _end(parent_id, State.FAILED, error=f"Part {_number(failed)} of {len(shards)}: {failed.error}"):
@@ -53,7 +55,7 @@ def settle(parent_id: UUID, merge: Merge) -> None:
     elif all(shard.state == State.SUCCEEDED for shard in shards):
         parent = Job.objects.get(pk=parent_id)
         if parent.state == State.RUNNING:
-            result = merge(parent.input, [shard.result or {} for shard in shards])
+            result = merge(parent.input, [found or {} for found in rows.values_list("result", flat=True)])
             steps = sum(shard.total for shard in shards)
             _end(parent_id, State.SUCCEEDED, result=result, done=steps, total=steps)
 

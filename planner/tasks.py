@@ -20,8 +20,10 @@ from planner.importers.traces.collect import collect
 from planner.models import Job
 from planner.procurement import questions
 from planner.simulating import document as simulations
-from planner.simulating import plain
+from planner.simulating import plain, side_by_side
 from planner.simulating import result as simulation_result
+from planner.simulating.studies import document as studies
+from planner.simulating.studies import result as study_result
 
 logger = logging.getLogger(__name__)
 
@@ -91,6 +93,16 @@ IN_PARTS: Mapping[str, InParts] = {
         merge=lambda given, parts: simulation_result.document(
             simulations.loaded(given["simulation"]), [plain.from_json(part) for part in parts]
         ),
+    ),
+    "study": InParts(
+        part="replication",
+        parts=lambda given: studies.parts(studies.loaded(given["study"])),
+        merge=lambda given, parts: study_result.merged(studies.loaded(given["study"]), parts),
+    ),
+    "side_by_side": InParts(
+        part="replication",
+        parts=lambda given: side_by_side.parts(side_by_side.loaded(given["side_by_side"])),
+        merge=lambda given, parts: side_by_side.merged(side_by_side.loaded(given["side_by_side"]), parts),
     ),
 }
 

@@ -12,6 +12,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from planner import jobs, store
+from planner.api import simulation_fields as fields
 from planner.api.documents import scenario_of
 from planner.api.evaluate import ErrorsSerializer
 from planner.api.jobs import ACCEPTED, accepted
@@ -21,8 +22,9 @@ from planner.simulating import document
 
 
 class SimulationSerializer(serializers.Serializer[Any]):
-    """What to simulate."""
+    """What to simulate; what is left out is off."""
 
+    schema_version = serializers.ChoiceField([1], default=1)
     scenario = serializers.JSONField(help_text="Name of a scenario, or its document.")
     load = serializers.FloatField(required=False, help_text="Share of Λ_max, or else rate_rps.")
     rate_rps = serializers.FloatField(required=False)
@@ -34,15 +36,43 @@ class SimulationSerializer(serializers.Serializer[Any]):
     order = serializers.ChoiceField(["fcfs", "shortest"], default="fcfs")
     chunks = serializers.IntegerField(default=16, help_text="In which a KVCache is sent during prefill; 1: after it.")
     connection_bps = serializers.FloatField(required=False, help_text="Most that one transfer gets of the link.")
-    brown_out = serializers.DictField(required=False, help_text="{begin_s, end_s, bps}: the link carries less.")
+    failover = serializers.BooleanField(
+        default=True, help_text="A cluster that is down or cut off gets no requests while the other one can."
+    )
+    prefill = fields.PrefillSerializer(required=False)
+    decode = fields.DecodeSerializer(required=False)
+    tcp = fields.TcpSerializer(required=False)
+    paths = fields.PathSerializer(many=True, required=False)
+    weather = fields.WeatherSerializer(required=False)
+    brown_out = fields.BrownOutSerializer(required=False)
+    faults = fields.FaultSerializer(many=True, required=False)
+    failures = fields.FailuresSerializer(many=True, required=False)
+    spares = fields.SparesSerializer(many=True, required=False)
+    roles = fields.RolesSerializer(required=False)
+    prompts = fields.PromptsSerializer(required=False)
+    caches = fields.CachesSerializer(required=False)
     ttft_within_s = serializers.FloatField(required=False, help_text="Promise on TTFT: who keeps it is counted.")
 
 
-EXAMPLE = OpenApiExample(
-    "The case study at 85 % of its capacity",
-    value={"scenario": "case-study-prfaas-pd", "load": 0.85, "requests": 200000, "replications": 5},
-    request_only=True,
-)
+EXAMPLES = [
+    OpenApiExample(
+        "The case study at 85 % of its capacity",
+        value={"scenario": "case-study-prfaas-pd", "load": 0.85, "requests": 200000, "replications": 5},
+        request_only=True,
+    ),
+    OpenApiExample(
+        "Agents with prefix caches, decode by iteration, and a PrfaaS instance that is down for ten minutes",
+        value={
+            "scenario": "case-study-prfaas-pd",
+            "load": 0.7,
+            "decode": {"iterations": True},
+            "prompts": {"source": "sessions", "kind": "agents"},
+            "caches": {"pd_bytes": 4e12, "prfaas_bytes": 2e12},
+            "faults": [{"place": "prfaas", "instances": 1, "begin_s": 3600, "end_s": 4200}],
+        },
+        request_only=True,
+    ),
+]
 
 
 class SimulationView(APIView):
@@ -51,7 +81,7 @@ class SimulationView(APIView):
     @extend_schema(
         summary="Simulate a scenario",
         request=SimulationSerializer,
-        examples=[EXAMPLE],
+        examples=EXAMPLES,
         responses={
             201: ACCEPTED,
             400: ErrorsSerializer,

@@ -11,7 +11,9 @@ from planner.api.evaluate import EvaluateView, WhatIfView
 from planner.api.imports import ImportsView, ImportView
 from planner.api.jobs import JobViewSet
 from planner.api.procurement import ProcurementView
+from planner.api.side_by_side import SideBySideView
 from planner.api.simulations import SimulationView
+from planner.api.studies import StudyView
 from planner.api.unknown import NoSuchAddress
 
 router = SimpleRouter()
@@ -25,6 +27,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("bandwidth/", BandwidthView.as_view(), name="bandwidth"),
     path("procurement/", ProcurementView.as_view(), name="procurement"),
     path("simulations/", SimulationView.as_view(), name="simulations"),
+    path("simulations/side-by-side/", SideBySideView.as_view(), name="side-by-side"),
+    path("studies/", StudyView.as_view(), name="studies"),
     path("imports/", ImportsView.as_view(), name="imports"),
     path("imports/<uuid:upload_id>/", ImportView.as_view(), name="import"),
     *(path(f"{kind}/<slug:name>/charts/", view.as_view(), name=f"{kind}-charts") for kind, view in CHARTS.items()),

@@ -23,6 +23,7 @@ MOST_TOLD = 100
 LIMITS = {
     "greater_than": "must be greater than {gt:g}",
     "greater_than_equal": "must be at least {ge:g}",
+    "less_than": "must be less than {lt:g}",
     "less_than_equal": "must be at most {le:g}",
     "int_type": "must be a whole number",
     "int_from_float": "must be a whole number",

@@ -53,13 +53,23 @@ class Recorded(Table):
     share: Annotated[list[Share], Field(min_length=1, max_length=100_000, fail_fast=True)]
 
 
+Background = Annotated[Constant | Diurnal | Recorded, Field(discriminator="kind")]
+Connections = Annotated[int, Field(ge=1, le=100_000)]
+Loss = Annotated[float, Field(ge=0, lt=1)]
+"""Share of packets; with all of them lost, nothing crosses."""
+
+
 class Link(Entry):
-    """Nominal and achieved bandwidth in bit/s, round-trip time in seconds, loss as a share of packets."""
+    """Nominal and achieved bandwidth in bit/s, round-trip time in seconds, loss as a share of packets.
+
+    Transfers go over so many TCP connections, each with a window of so many bytes.
+    """
 
     bandwidth_bps: Bandwidth
     achieved_bps: NotNegative | None = None
     rtt_s: NotNegative | None = None
     loss: Share | None = None
-    connections: Annotated[int, Field(ge=1, le=100_000)] | None = None
-    background: Annotated[Constant | Diurnal | Recorded, Field(discriminator="kind")] | None = None
+    connections: Connections | None = None
+    window_bytes: Positive | None = None
+    background: Background | None = None
     price: LinkPrice | None = None

@@ -353,5 +353,22 @@ class TrafficFields(Table):
         return 0.0
 
 
+def joint_lengths(traffic: TrafficFields) -> lengths.JointLengths | None:
+    """Prompts, what is cached of each and answers, of the same requests; None where reuse was recorded without them."""
+    if isinstance(traffic.prefix, RecordedReuse):
+        return None
+    output = traffic.output_tokens
+    answers: float | LengthDistribution | lengths.CorrelatedOutput
+    if isinstance(output, CorrelatedOutput):
+        answers = output.output()
+    else:
+        answers = output.lengths() if isinstance(output, Lengths) else float(output)
+    prompts = traffic.input_tokens.lengths()
+    if isinstance(traffic.prefix, ReuseByLength):
+        reuse = np.array(traffic.prefix.tokens), np.array(traffic.prefix.hit_ratio)
+        return lengths.JointLengths(prompts, answers, *reuse)
+    return lengths.JointLengths(prompts, answers)
+
+
 class Traffic(TrafficFields, Entry):
     """A kind of traffic in the catalogue."""

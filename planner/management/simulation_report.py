@@ -2,40 +2,77 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+from planner.management import simulated_facts
 from planner.management.report import STAGES, figure
+from planner.simulating.document import Asked
+
+type Estimate = dict[str, float | None]
+type Estimates = dict[str, Estimate]
 
 NAMES = (("mean", "mean"), ("p50", "P50"), ("p90", "P90"), ("p99", "P99"))
 
 
-def lines(result: dict[str, Any]) -> str:
+def lines(result: dict[str, Any], asked: Asked) -> str:
     """Whether it is stable, then TTFT, waits and utilisation, each with its 95 % confidence interval."""
     load = figure(result["load"], "{:.1%} of Λ_max")
     rows = [
         f"{result['scenario']}, {result['rate_rps']:.3f} req/s ({load}), {result['policy']}, "
         f"{result['replications']} replications of {result['requests'] // result['replications']:,} counted requests",
+        *simulated_facts.lines(asked),
         f"  {'stable' if result['stable'] else 'NOT STABLE'}",
-        f"  {'throughput':<18} {_interval(result['throughput_rps'], '{:.3f}')} req/s",
+        _line("throughput", result["throughput_rps"], "{:.3f}", "req/s"),
+        *_times("TTFT", result["ttft_s"], "{:.2f}"),
+        *_times("TPOT", result["tpot_s"], "{:.2f}", 1000.0, "ms"),
+        *_promise(result["goodput"]),
+        _line("offloaded", result["offload_fraction"], "{:.2%}"),
+        _line("egress", result["egress_bps"], "{:.2f}", "Gbps", 1e-9),
+        *_of_features(result),
+        *_stages(result),
     ]
-    for key, name in NAMES:
-        if result["ttft_s"]:
-            rows.append(f"  {'TTFT ' + name:<18} {_interval(result['ttft_s'][key], '{:.2f}')} s")
-    if kept := result["goodput"]:
-        title = f"TTFT <= {kept['ttft_within_s']:g} s"
-        rows.append(f"  {title:<18} {_interval(kept['share'], '{:.2%}')} of requests")
-        rows.append(f"  {'goodput':<18} {_interval(kept['rate_rps'], '{:.3f}')} req/s")
-    rows.append(f"  {'offloaded':<18} {_interval(result['offload_fraction'], '{:.2%}')}")
-    rows.append(f"  {'egress':<18} {_interval(result['egress_bps'], '{:.2f}', 1e-9)} Gbps")
-    for stage, wait in result["waits_s"].items():
-        name = "transfer tail" if stage == "link" else f"wait, {STAGES[stage]}"
-        rows.append(f"  {name:<18} {_interval(wait, '{:.3f}')} s")
-    for stage, busy in result["utilisation"].items():
-        rows.append(f"  {'busy, ' + STAGES[stage]:<18} {_interval(busy, '{:.1%}')}")
     if "requests_per_wall_second" in result:
         rows.append(f"  {'simulated':<18} {result['requests_per_wall_second']:,.0f} requests a second")
     rows.append(f"  {'provenance':<18} {result['provenance']} (the weakest kind used)")
     return "\n".join([*rows, *(f"  note               {note}" for note in result["notes"])])
+
+
+def _times(what: str, times: Estimates | None, form: str, scale: float = 1.0, unit: str = "s") -> Iterator[str]:
+    for key, name in NAMES if times else ():
+        yield _line(f"{what} {name}", times[key], form, unit, scale)  # type: ignore[index] # none is not iterated
+
+
+def _promise(kept: dict[str, Any] | None) -> Iterator[str]:
+    if kept:
+        yield _line(f"TTFT <= {kept['ttft_within_s']:g} s", kept["share"], "{:.2%}", "of requests")
+        yield _line("goodput", kept["rate_rps"], "{:.3f}", "req/s")
+
+
+def _of_features(result: dict[str, Any]) -> Iterator[str]:
+    """What there is only where caches, TCP, faults or roles are simulated."""
+    if result["cached_fraction"]:
+        yield _line("spared by caches", result["cached_fraction"], "{:.2%}", "of prompt tokens")
+    if result["copied_bps"]["mean"]:
+        yield _line("copied prefixes", result["copied_bps"], "{:.3f}", "Gbps", 1e-9)
+    if result["resent_fraction"] and result["resent_fraction"]["mean"]:
+        yield _line("sent again", result["resent_fraction"], "{:.4%}", "of what crossed")
+    if result["restarted_fraction"]["mean"]:
+        yield _line("restarted", result["restarted_fraction"], "{:.3%}", "of requests")
+    if result["conversions"]["mean"]:
+        yield _line("roles changed", result["conversions"], "{:.1f}", "times")
+
+
+def _stages(result: dict[str, Any]) -> Iterator[str]:
+    for stage, wait in result["waits_s"].items():
+        name = "transfer tail" if stage == "link" else f"wait, {STAGES[stage]}"
+        yield _line(name, wait, "{:.3f}", "s")
+    for stage, busy in result["utilisation"].items():
+        yield _line(f"busy, {STAGES[stage]}", busy, "{:.1%}")
+
+
+def _line(name: str, value: Estimate, form: str, unit: str = "", scale: float = 1.0) -> str:
+    return f"  {name:<18} {_interval(value, form, scale)} {unit}".rstrip()
 
 
 def _interval(value: dict[str, float | None], form: str, scale: float = 1.0) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 
 from planner.documents.fields import Count, Name, NotNegative, Origins, Points, Positive, Table, Text
-from planner.entries.link import Bandwidth, LinkPrice
+from planner.entries.link import Background, Bandwidth, Connections, LinkPrice, Loss
 from planner.entries.model import KvSize
 from planner.entries.profile import Measured
 from planner.entries.traffic import TrafficFields
@@ -61,7 +61,10 @@ class Cluster(Table):
 
 
 class LinkTable(Table):
-    """A way between clusters: nominal and achieved bandwidth in bit/s, round-trip time in seconds."""
+    """A way between clusters: nominal and achieved bandwidth in bit/s, round-trip time in seconds.
+
+    What TCP makes of it, and what others use, enter simulations alone.
+    """
 
     model_config = ConfigDict(populate_by_name=True)
 
@@ -71,6 +74,10 @@ class LinkTable(Table):
     bandwidth_bps: Bandwidth
     achieved_bps: NotNegative | None = None
     rtt_s: NotNegative | None = None
+    loss: Loss | None = None
+    connections: Connections | None = None
+    window_bytes: Positive | None = None
+    background: Background | None = None
     price: LinkPrice | None = None
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,18 +11,25 @@ from typing import Any
 from pydantic import ValidationError
 
 from planner import scenario
-from planner.documents.errors import DocumentError, FieldError, from_validation, refuse
+from planner.documents.errors import DocumentError, from_validation, refuse
 from planner.documents.fields import fields_by_place
 from planner.documents.plain import require_plain
 from planner.engine import controller
 from planner.engine.deployment import Deployment
-from planner.engine.simulation import Experiment, Order, Transport, brown_out
+from planner.engine.search import Problem, best_by_split, searched, splits
+from planner.engine.simulation import Experiment, Path, Transport
+from planner.engine.simulation.weather import Weather, Window
 from planner.engine.simulation.work import Part
-from planner.engine.throughput import evaluate
+from planner.engine.throughput import Form, evaluate
+from planner.entries.traffic import joint_lengths
 from planner.scenario import Scenario
 from planner.scenario.build import cluster_of_role, deployment
 from planner.scenario.document import complete
 from planner.scenario.references import Catalogue
+from planner.scenario.schema import LinkTable
+from planner.simulating import sources
+from planner.simulating.circumstances import Conditions, WeatherTable
+from planner.simulating.mistakes import mistakes
 from planner.simulating.schema import Run
 
 
@@ -51,7 +58,7 @@ def parse(document: Mapping[str, Any], catalogue: Catalogue) -> Asked:
         run = Run.model_validate(raw)
     except ValidationError as problem:
         raise from_validation(problem, raw, fields_by_place(Run)) from problem
-    if found := list(_mistakes(run)):
+    if found := list(mistakes(run)):
         raise DocumentError(found)
     return loaded(raw)
 
@@ -77,37 +84,53 @@ def parts(asked: Asked) -> list[dict[str, Any]]:
     return [asked.frozen() | {"index": index} for index in range(asked.run.replications)]
 
 
-def _mistakes(run: Run) -> Iterator[FieldError]:
-    if (run.rate_rps is None) == (run.load is None):
-        given = None if run.load is None else run.load
-        yield FieldError("load", given, "needs either load, a share of Λ_max, or rate_rps; not both")
-    if run.brown_out and run.brown_out.end_s <= run.brown_out.begin_s:
-        yield FieldError("brown_out.end_s", run.brown_out.end_s, f"must be after {run.brown_out.begin_s:g} s")
-
-
 def _experiment(run: Run, given: Scenario) -> Experiment:
-    deployed = deployment(given)
-    rate_rps = run.rate_rps
-    if rate_rps is None:
-        most_rps = evaluate(deployed).lambda_max_rps
-        if not 0 < most_rps < math.inf:
-            raise refuse("load", run.load, "is a share of Λ_max, which is 0 here: give rate_rps")
-        rate_rps = most_rps * (run.load or 0.0)
-    traffic = given.parsed.traffic
+    deployed, traffic = deployment(given), given.parsed.traffic
+    prompts = sources.prompts(run.prompts, given.parsed, run.caches, deployed.s_kv) if run.prompts else None
+    if prompts and prompts.uncached:
+        deployed = replace(deployed, lengths=prompts.uncached)
+    if prompts and prompts.output_tokens:
+        deployed = replace(deployed, decode=replace(deployed.decode, output_tokens=prompts.output_tokens))
+    if found := list(run.mistakes(instances(deployed))):
+        raise DocumentError(found)
     try:
         return Experiment(
             deployment=deployed,
-            rate_rps=rate_rps,
+            rate_rps=_rate(run, deployed),
             arrivals=traffic.arrivals.engine(),
             requests=run.requests,
             warm_up=run.warm_up,
             output_scv=traffic.output_scv(),
+            lengths=joint_lengths(traffic),
+            prompts=prompts.source if prompts else None,
             rule=_rule(run, given, deployed),
-            order=Order(run.order),
-            transport=_transport(run, given, deployed),
+            failover=run.failover,
+            prefill=run.prefill.engine(run.order),
+            transport=_transport(run, given),
+            decoding=run.decode.engine(),
+            caching=run.caches.engine() if run.caches else None,
+            reallocation=run.roles.engine() if run.roles else None,
+            best_tokens=_best_tokens(run, deployed),
+            faults=run.all_faults(),
         )
     except ValueError as problem:
         raise refuse(None, None, str(problem)) from problem
+
+
+def instances(deployed: Deployment) -> dict[str, int]:
+    """How many instances there are of each place that can fail."""
+    n_prfaas = deployed.prfaas.instances if deployed.prfaas else 0
+    pd = deployed.pd
+    return {"prfaas": int(n_prfaas), "pd_p": int(pd.prefill_instances), "pd_d": int(pd.decode_instances)}
+
+
+def _rate(run: Run, deployed: Deployment) -> float:
+    if run.rate_rps is not None:
+        return run.rate_rps
+    most_rps = evaluate(deployed).lambda_max_rps
+    if not 0 < most_rps < math.inf:
+        raise refuse("load", run.load, "is a share of Λ_max, which is 0 here: give rate_rps")
+    return most_rps * (run.load or 0.0)
 
 
 def _rule(run: Run, given: Scenario, deployed: Deployment) -> controller.Rule | None:
@@ -121,16 +144,56 @@ def _rule(run: Run, given: Scenario, deployed: Deployment) -> controller.Rule | 
         raise refuse("policy", run.policy, "needs a cluster of role prfaas; without one use as_given")
     if run.policy == "all_remote":
         return controller.all_remote()
-    least = deployed.threshold_tokens
-    if not 0 < least < deployed.lengths.longest:
+    least, most = deployed.threshold_tokens, deployed.lengths.longest
+    if not 0 < least < most:
         raise refuse("policy", run.policy, "needs routing.policy threshold in the scenario: t is raised from there")
-    return controller.bandwidth_aware(least, deployed.lengths.longest)
+    return controller.bandwidth_aware(least, most)
 
 
-def _transport(run: Run, given: Scenario, deployed: Deployment) -> Transport:
-    capacity = None
-    if run.brown_out and deployed.link:
-        out = run.brown_out
-        capacity = brown_out(deployed.link.usable_bps, out.begin_s, out.end_s, out.bps)
-    rtt_s = max((link.rtt_s or 0.0 for link in given.parsed.links), default=0.0)
-    return Transport(run.chunks, run.connection_bps or math.inf, rtt_s, capacity)
+def _best_tokens(run: Run, deployed: Deployment) -> tuple[float, ...]:
+    """t for each split of the PD cluster, by Λ_max in exact form; none where t is not retuned."""
+    if run.roles is None or not run.roles.retunes or run.policy not in ("as_given", "bandwidth_aware"):
+        return ()
+    if deployed.prfaas is None or not 0 < deployed.threshold_tokens < math.inf:
+        return ()
+    problem = Problem(deployed, Form.EXACT, free_threshold=True, free_split=True)
+    found = best_by_split(deployed, searched(problem), splits(deployed), Form.EXACT)
+    return tuple(optimum.threshold_tokens for optimum in found)
+
+
+def _transport(run: Run, given: Scenario) -> Transport:
+    if not given.parsed.links:
+        return Transport(run.chunks)
+    link = given.parsed.links[0]
+    if not run.paths:
+        return Transport(run.chunks, (_path(run, link, run, None),))
+    return Transport(
+        run.chunks,
+        tuple(
+            _path(run, link.model_copy(update={"rtt_s": link.rtt_s if path.rtt_s is None else path.rtt_s}), own, bps)
+            for path in run.paths
+            for bps in [link.usable_bps * path.share]
+            for own in [Conditions(weather=path.weather or _part(run.weather, path.share), tcp=path.tcp or run.tcp)]
+        ),
+    )
+
+
+def _part(weather: WeatherTable | None, share: float) -> WeatherTable | None:
+    """The link's weather on a path that is a share of it: what is said in bit/s is said of the whole link."""
+    if weather is None:
+        return None
+    windows = [window.model_copy(update={"bps": window.bps * share}) for window in weather.windows]
+    recording = weather.recording
+    if recording:
+        recording = recording.model_copy(update={"bps": [bps * share for bps in recording.bps]})
+    return weather.model_copy(update={"windows": windows, "recording": recording})
+
+
+def _path(run: Run, link: LinkTable, conditions: Conditions, bps: float | None) -> Path:
+    """One way across, with its own weather; a brown-out in short lets through its share of it."""
+    weather = conditions.link_weather(link)
+    if run.brown_out:
+        share = 1.0 if bps is None or not link.usable_bps else bps / link.usable_bps
+        window = Window(run.brown_out.begin_s, run.brown_out.end_s, run.brown_out.bps * share)
+        weather = replace(weather or Weather(), windows=(*(weather or Weather()).windows, window))
+    return Path(bps, run.connection_bps or math.inf, link.rtt_s or 0.0, conditions.link_tcp(link), weather)

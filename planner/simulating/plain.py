@@ -11,9 +11,9 @@ import numpy as np
 
 from planner import evaluation
 from planner.engine.simulation import Replication
-from planner.engine.simulation.state import BIN, SUMS
+from planner.engine.simulation.layout import BIN, SUMS
 
-ARRAYS = ("mean_at", "growth_rps", "histograms")
+ARRAYS = ("mean_at", "growth_rps", "sent_bits", "resent_bits", "possible_bits", "histograms", "tpot")
 TABLES = {"sums": SUMS, "series": BIN}
 """Structured arrays and what their records are."""
 

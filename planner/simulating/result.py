@@ -12,6 +12,19 @@ from planner.engine.throughput import evaluate
 from planner.scenario.evidence import evidence
 from planner.simulating.document import Asked
 
+SERIES = (
+    "egress_bps",
+    "egress_min_bps",
+    "egress_max_bps",
+    "capacity_bps",
+    "resent_fraction",
+    "threshold_tokens",
+    "in_system",
+    "prfaas_instances",
+    "prefill_instances",
+    "decode_instances",
+)
+
 
 def document(asked: Asked, replications: Sequence[Replication]) -> dict[str, Any]:
     """The result of all replications together, in SI units; null where there is nothing to say."""
@@ -25,6 +38,7 @@ def document(asked: Asked, replications: Sequence[Replication]) -> dict[str, Any
         "rate_rps": experiment.rate_rps,
         "load": experiment.rate_rps / steady.lambda_max_rps if steady.lambda_max_rps > 0 else None,
         "policy": asked.run.policy,
+        "decode": "by_iteration" if asked.run.decode.iterations else "by_request",
         "replications": found.replications,
         "requests": found.requests,
         "seed": asked.run.seed,
@@ -33,12 +47,18 @@ def document(asked: Asked, replications: Sequence[Replication]) -> dict[str, Any
         "unfinished": found.unfinished,
         "throughput_rps": _estimate(found.throughput_rps),
         "ttft_s": _times(found.ttft_s) if found.stable else None,
+        "tpot_s": _tpot(found, asked) if found.stable else None,
         "ttft_by_route_s": {route: _times(times) for route, times in found.ttft_by_route_s.items() if found.stable},
         "goodput": _goodput(asked, replications) if found.stable else None,
         "waits_s": {stage.value: _estimate(wait.mean_s) for stage, wait in found.waits.items() if found.stable},
         "utilisation": {stage.value: _estimate(busy) for stage, busy in found.utilisation.items()},
         "offload_fraction": _estimate(found.offload_fraction),
         "egress_bps": _estimate(found.egress_bps),
+        "resent_fraction": _optional(found.resent_fraction),
+        "cached_fraction": _optional(found.cached_fraction),
+        "copied_bps": _estimate(found.copied_bps),
+        "restarted_fraction": _estimate(found.restarted_fraction),
+        "conversions": _estimate(found.conversions),
         "series": _series(found),
         "steady": {
             "lambda_max_rps": steady.lambda_max_rps,
@@ -68,6 +88,18 @@ def _goodput(asked: Asked, replications: Sequence[Replication]) -> dict[str, Any
     return {"ttft_within_s": within_s, "share": _estimate(found.share), "rate_rps": _estimate(found.rate_rps)}
 
 
+def _tpot(found: Report, asked: Asked) -> dict[str, Any] | None:
+    """Time between tokens; by request it is the step that the scenario says, of every request."""
+    if asked.run.decode.iterations:
+        return _times(found.tpot_s)
+    step = _estimate(Estimate(asked.experiment.deployment.decode.step_s))
+    return dict.fromkeys(("mean", "p50", "p90", "p99"), step) if found.ttft_s else None
+
+
+def _optional(value: Estimate | None) -> dict[str, float | None] | None:
+    return None if value is None else _estimate(value)
+
+
 def _estimate(value: Estimate) -> dict[str, float | None]:
     """Mean and 95 % confidence interval; without bounds of one replication alone."""
     return {
@@ -86,10 +118,7 @@ def _series(found: Report) -> dict[str, Any]:
     series = found.series
     return {
         "bin_s": series.bin_s,
-        **{
-            name: evaluation.numbers(getattr(series, name))
-            for name in ("egress_bps", "egress_min_bps", "egress_max_bps", "threshold_tokens", "in_system")
-        },
+        **{name: evaluation.numbers(getattr(series, name)) for name in SERIES},
     }
 
 

@@ -7,19 +7,22 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from planner.documents.fields import NotNegative, Positive, Table
+from planner.simulating.circumstances import Conditions
+from planner.simulating.prompts import Prompts
+from planner.simulating.stages import CachesTable, DecodeTable, PathTable, PrefillTable, RolesTable
 
 MOST_REQUESTS = 100_000_000
 
 
 class BrownOut(Table):
-    """The link carries less, or nothing, for a while."""
+    """The link carries less, or nothing, for a while: one window of `weather`, in short."""
 
     begin_s: Positive
     end_s: Positive
     bps: NotNegative = 0.0
 
 
-class Run(Table):
+class Run(Conditions):
     """What is simulated; `scenario` is a complete document once it has been read."""
 
     schema_version: Literal[1] = 1
@@ -38,6 +41,16 @@ class Run(Table):
     """In which a KVCache is sent while prefill goes on; 1 sends it after the prefill."""
     connection_bps: Positive | None = None
     """Most that one transfer gets of the link."""
+    failover: bool = True
+    """Whether a cluster that is down, or cut off, gets no requests while the other one can."""
+    prefill: PrefillTable = PrefillTable()
+    decode: DecodeTable = DecodeTable()
+    paths: Annotated[list[PathTable], Field(max_length=100)] = Field(default_factory=list)
+    """Ways that the link consists of; none: it is one."""
+    prompts: Prompts | None = None
+    """What requests have in common; without it their lengths are the scenario's, and no two begin alike."""
+    caches: CachesTable | None = None
+    roles: RolesTable | None = None
     brown_out: BrownOut | None = None
     ttft_within_s: Positive | None = None
     """Promise on TTFT, in seconds: how many requests keep it is counted."""

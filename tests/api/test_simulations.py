@@ -7,7 +7,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from planner import tasks
+from planner.documents.fields import fields_by_place
 from planner.models import Job
+from planner.simulating.schema import Run
 from tests.planner.documents import BASE
 
 pytestmark = pytest.mark.django_db
@@ -55,6 +57,69 @@ def test_a_mistake_is_told_by_its_field_and_nothing_is_stored(planner, changes, 
     assert answer.status_code == 400
     assert field in [error["field"] for error in answer.json()["errors"]]
     assert not Job.objects.exists()
+
+
+def test_every_part_of_a_simulation_is_taken_and_frozen(planner):
+    parts = {
+        "failover": False,
+        "prefill": {"choice": "shortest_queue"},
+        "decode": {"iterations": True, "base_s": 0.02},
+        "tcp": {"connections": 4},
+        "paths": [{"share": 0.5, "tcp": {"loss": 0.001}}, {"share": 0.5}],
+        "weather": {"windows": [{"begin_s": 10, "end_s": 20, "bps": 1e9}]},
+        "faults": [{"place": "pd_d", "begin_s": 5, "end_s": 6}],
+        "spares": [{"place": "pd_d", "instances": 1}],
+        "roles": {},
+        "prompts": {"source": "sessions", "kind": "agents"},
+        "caches": {"pd_bytes": 1e12, "prfaas_bytes": 0},
+    }
+    assert ask(planner, **parts).status_code == 201
+    frozen = Job.objects.get().input["simulation"]
+    assert {field: frozen[field] for field in parts} == parts
+
+
+TAGS = ("constant", "diurnal", "recorded", "sessions", "trace")
+"""Kinds of a table, which stand under one name over REST."""
+DISTRIBUTIONS = ("first", "added", "output")
+"""Fields that may be a distribution, which has its own schema."""
+
+
+def parts_of(document):
+    for place, fields in fields_by_place(document).items():
+        if not set(DISTRIBUTIONS) & set(place.split(".")):
+            yield place, fields
+
+
+def untagged(place):
+    return [name for name in place.split(".") if name and name not in TAGS]
+
+
+def described(schema, part):
+    """The fields of a part of the OpenAPI document, in it and below it, as the names that lead there."""
+    part = part.get("allOf", [part])[0]
+    if "$ref" in part:
+        part = schema["components"]["schemas"][part["$ref"].rsplit("/", 1)[1]]
+    if "items" in part:
+        return described(schema, part["items"])
+    found = set(part.get("properties", {}))
+    return found | {f"{name}.{below}" for name in found for below in described(schema, part["properties"][name])}
+
+
+def test_the_schema_has_every_field_of_the_document(planner):
+    schema = planner.get("/api/v1/schema/", headers={"accept": "application/vnd.oai.openapi+json"}).json()
+    sent = schema["paths"][ADDRESS]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    known = {".".join([*untagged(place), field]) for place, fields in parts_of(Run) for field in fields}
+    assert described(schema, sent) == known
+
+
+def test_a_study_describes_the_same_simulation(planner):
+    schema = planner.get("/api/v1/schema/", headers={"accept": "application/vnd.oai.openapi+json"}).json()
+    bodies = [
+        schema["paths"][f"/api/v1/{kind}/"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+        for kind in ("simulations", "studies")
+    ]
+    alone, of_study = (described(schema, body) for body in bodies)
+    assert {name.removeprefix("simulation.") for name in of_study if name.startswith("simulation.")} == alone
 
 
 def test_a_stranger_starts_nothing(client):

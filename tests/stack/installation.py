@@ -55,6 +55,7 @@ def environment(data_directory, **variables):
         "ADMIN_PASSWORD": PASSWORD,
         "JOB_HEARTBEAT_TIMEOUT_S": str(HEARTBEAT_TIMEOUT_S),
         "WORKER_CONCURRENCY": "2",
+        "PLANNER_SIMULATE_AT_START": "off",
         **variables,
     }
 

@@ -90,6 +90,23 @@ def test_the_case_study_is_optimised_by_the_product_as_it_is_shipped(installatio
     assert job["result"]["instances"] == {"prfaas": 4, "prefill": 3, "decode": 5}
 
 
+def test_a_new_installation_simulates_the_case_study_by_itself_and_only_once(installation):
+    installation.variables |= {
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "PLANNER_SIMULATE_AT_START": "on",
+        "PLANNER_CASE_STUDY_REQUESTS": "1000",
+        "PLANNER_CASE_STUDY_REPLICATIONS": "1",
+    }
+    installation.start()
+    [job] = installation.request("GET", "/api/v1/jobs/").document["results"]
+    ended = installation.when_ended(job["id"], within_s=60)
+    assert (ended["kind"], ended["state"]) == ("side_by_side", "succeeded")
+    assert b'data-table="under-load"' in installation.request("GET", "/case-study/").document
+    installation.stop()
+    installation.start()
+    assert installation.count() == 1
+
+
 def test_below_a_path_behind_a_proxy_links_and_websockets_are_right(installation):
     installation.variables["FORCE_SCRIPT_NAME"] = "/planner"
     installation.start()
