@@ -5,7 +5,7 @@ from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.views.generic import RedirectView
 
 from frontend.pages.bandwidth_wall import bandwidth_wall
-from frontend.pages.case_study import case_study
+from frontend.pages.case_study import case_study, simulate_under_load
 from frontend.pages.clusters import clusters
 from frontend.pages.downloads import result_csv, result_json
 from frontend.pages.front import front_points
@@ -15,10 +15,12 @@ from frontend.pages.jobs import jobs
 from frontend.pages.optimiser import keep_scenario, optimiser, optimiser_question
 from frontend.pages.scenarios import archive_scenario, new_scenario, scenario, scenario_file, scenarios
 from frontend.pages.simulator import replications, simulate
+from frontend.pages.study import variants
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", RedirectView.as_view(pattern_name="case-study"), name="home"),
     path("case-study/", case_study, name="case-study"),
+    path("case-study/under-load/", simulate_under_load, name="case-study-under-load"),
     path("bandwidth-wall/", bandwidth_wall, name="bandwidth-wall"),
     path("jobs/", jobs, name="jobs-page"),
     path("jobs/<uuid:job_id>/", job, name="job-page"),
@@ -30,6 +32,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("optimiser/clusters/", clusters, name="optimiser-clusters"),
     path("optimiser/<slug:problem>/", optimiser_question, name="optimiser-question"),
     path("jobs/<uuid:job_id>/replications.json", replications, name="job-replications"),
+    path("jobs/<uuid:job_id>/variants.json", variants, name="job-variants"),
     path("simulate/", simulate, name="simulate"),
     path("scenarios/", scenarios, name="scenarios-page"),
     path("scenarios/new/", new_scenario, name="new-scenario"),

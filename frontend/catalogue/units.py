@@ -37,6 +37,7 @@ BY_PATH = {
     "scale_up_bytes_per_s": GB_PER_S,
     "memory_bytes": GB,
     "weight_bytes": GB,
+    "window_bytes": MIB,
     "bytes": MIB,
     "tdp_w": WATTS,
     "rtt_s": MS,

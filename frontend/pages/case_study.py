@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
+from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
-from django.views.decorators.http import require_safe
+from django.shortcuts import redirect, render
+from django.urls import get_script_prefix, reverse
+from django.views.decorators.http import require_POST, require_safe
 
-from frontend import comparison, figures, whatif, words
+from frontend import comparison, figures, under_load, whatif, words
 from planner import bandwidth, catalog, scenario
+from planner.documents.errors import DocumentError
 from planner.models import Job
+from planner.simulating.under_load import submit
 
 RECENT = 5
 
@@ -18,6 +23,7 @@ RECENT = 5
 @require_safe
 def case_study(request: HttpRequest) -> HttpResponse:
     form = "paper" if request.GET.get("form") == "paper" else "exact"
+    loaded = under_load.section()
     context = {
         "form": form,
         "tables": [comparison.comparison(known) for known in words.FORMS],
@@ -26,6 +32,8 @@ def case_study(request: HttpRequest) -> HttpResponse:
         "stages": words.STAGES,
         "source": catalog.published()["source"],
         "inputs": inputs(),
+        "under_load": loaded,
+        "under_load_socket": f"{get_script_prefix()}ws/jobs/{loaded.running.pk}/" if loaded.running else "",
         "bandwidth": bandwidth_table(),
         "whatif": {
             "baseline": baselines(),
@@ -37,6 +45,16 @@ def case_study(request: HttpRequest) -> HttpResponse:
         "recent": Job.objects.filter(parent=None).defer("input", "result")[:RECENT],
     }
     return render(request, "case_study.html", context)
+
+
+@require_POST
+def simulate_under_load(request: HttpRequest) -> HttpResponse:
+    """Has the case study simulated under load; the page shows how far it is, or why it cannot be."""
+    if not request.user.is_authenticated:
+        return redirect_to_login(reverse("case-study"))
+    with suppress(DocumentError):
+        submit(request.user.pk)
+    return redirect(f"{reverse('case-study')}#under-load")
 
 
 def baselines() -> dict[str, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import product
 from typing import Any
 from uuid import UUID
@@ -13,6 +13,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_safe
 
+from frontend import side_by_side
+from frontend.simulator import study_chart
 from planner.models import Job
 
 COLUMNS = ("bandwidth_bps", "sigma", "prefill_instances", "lambda_max_rps", "threshold_tokens")
@@ -28,15 +30,22 @@ def result_json(request: HttpRequest, job_id: UUID) -> HttpResponse:
 
 @require_safe
 def result_csv(request: HttpRequest, job_id: UUID) -> HttpResponse:
-    """The map, one line a cell and split, in SI units."""
+    """The map, one line a cell and split, or a line for each simulation of several, in SI units."""
     job = _succeeded(job_id)
-    if not job.result or not job.result.get("map"):
-        raise Http404("This job has no map.")
     response = _file(job, "csv", "", "text/csv; charset=utf-8")
-    writer = csv.writer(response)
-    writer.writerow(COLUMNS)
-    writer.writerows(lines(job.result["map"]))
+    csv.writer(response).writerows(_table(job))
     return response
+
+
+def _table(job: Job) -> Iterable[Iterable[Any]]:
+    result = job.result or {}
+    if job.kind == Job.Kind.STUDY:
+        return study_chart.lines(result)
+    if job.kind == Job.Kind.SIDE_BY_SIDE:
+        return side_by_side.lines(result, job.input)
+    if result.get("map"):
+        return [COLUMNS, *lines(result["map"])]
+    raise Http404("This job has no table.")
 
 
 def lines(mapped: dict[str, Any]) -> Iterator[tuple[Any, ...]]:

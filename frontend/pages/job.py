@@ -13,7 +13,7 @@ from django.urls import get_script_prefix
 from django.utils.timezone import now
 from django.views.decorators.http import require_safe
 
-from frontend import figures, outcome
+from frontend import figures, outcome, side_by_side
 from frontend.optimiser.again import Again, again
 from frontend.optimiser.answer import answer
 from frontend.optimiser.clusters import answer as clusters
@@ -22,20 +22,26 @@ from frontend.optimiser.problems import ALL
 from frontend.optimiser.tie import tie
 from frontend.simulator.answer import answer as simulated
 from frontend.simulator.form import again as simulate_again
+from frontend.simulator.study import answer as studied
 from planner.management.inspection import lines
 from planner.models import Job
 from planner.simulating.document import loaded
+from planner.simulating.studies import document as studies
 
 UNITS = {
     Job.Kind.IMPORT_TRACE: "kB",
     Job.Kind.BREAK_EVEN: "points",
     Job.Kind.SIMULATE: "requests",
     Job.Kind.REPLICATION: "requests",
+    Job.Kind.STUDY: "requests",
+    Job.Kind.SIDE_BY_SIDE: "requests",
 }
 """What the progress of a kind counts, where it is not steps."""
 QUESTIONS = {problem.name for problem in ALL}
 """Kinds that a form of the optimiser asks."""
-FORMS = {*QUESTIONS, Job.Kind.SIMULATE}
+SIMULATED = (Job.Kind.SIMULATE, Job.Kind.STUDY)
+"""Kinds that the simulator's form asks."""
+FORMS = {*QUESTIONS, *SIMULATED}
 """Kinds that a form asks, so that it can ask them again."""
 
 
@@ -53,6 +59,7 @@ def job(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "again": _again(found),
         "has_points": found.kind == Job.Kind.FRONT,
         "has_replications": found.kind == Job.Kind.SIMULATE,
+        "has_variants": found.kind == Job.Kind.STUDY,
         **(RESULTS.get(found.kind, _plain)(found.input, found.result) if found.result else {}),
     }
     if found.kind == Job.Kind.FRONT and found.result:
@@ -62,7 +69,7 @@ def job(request: HttpRequest, job_id: UUID) -> HttpResponse:
 
 def _again(found: Job) -> Again | None:
     """The form that asks the same once more."""
-    if found.kind == Job.Kind.SIMULATE:
+    if found.kind in SIMULATED:
         address = simulate_again(found)
         return Again(address, "simulate", None) if address else None
     return again(found) if found.kind in QUESTIONS else None
@@ -110,6 +117,14 @@ def _simulated(asked: Document, result: Document) -> Document:
     return {"simulated": simulated(result, loaded(asked["simulation"]))}
 
 
+def _studied(asked: Document, result: Document) -> Document:
+    return {"studied": studied(result, studies.loaded(asked["study"]))}
+
+
+def _side_by_side(asked: Document, result: Document) -> Document:
+    return {"side_by_side": side_by_side.table(result, asked)}
+
+
 def _plain(asked: Document, result: Document) -> Document:
     """A kind that is asked over REST only: its result can be taken away."""
     return {"plain": True}
@@ -124,5 +139,7 @@ RESULTS: dict[str, Callable[[Document, Document], Document]] = {
     Job.Kind.FRONT: _front,
     Job.Kind.CLUSTERS: _fleet,
     Job.Kind.SIMULATE: _simulated,
+    Job.Kind.STUDY: _studied,
+    Job.Kind.SIDE_BY_SIDE: _side_by_side,
 }
 """What the page of each kind shows of an input and its result."""

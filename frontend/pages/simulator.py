@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.views import redirect_to_login
@@ -13,10 +15,15 @@ from frontend.optimiser.form import OF, typed_in
 from frontend.optimiser.problems import FIRST
 from frontend.pages.optimiser import offered
 from frontend.simulator.answer import headline
+from frontend.simulator.charts import charts
 from frontend.simulator.form import SimulationForm, address, given_of, problem
+from frontend.simulator.unheard import approximation
 from planner.documents.errors import DocumentError
 from planner.models import Job
 from planner.simulating import document, plain, result
+
+KEPT = 20
+"""Answers on running simulations that are not computed again while pages ask every second."""
 
 
 @require_http_methods(["GET", "POST"])
@@ -48,7 +55,20 @@ def simulate(request: HttpRequest) -> HttpResponse:
 def replications(request: HttpRequest, job_id: UUID) -> JsonResponse:
     """How many replications have ended, and what these say together."""
     job = get_object_or_404(Job, pk=job_id, kind=Job.Kind.SIMULATE)
-    ended = job.shards.filter(state=Job.State.SUCCEEDED).order_by("shard")
-    runs = [plain.from_json(each) for each in ended.values_list("result", flat=True) if each]
-    said = headline(result.document(document.loaded(job.input["simulation"]), runs)) if runs else ""
-    return JsonResponse({"ended": len(runs), "parts": job.shards.count(), "headline": said})
+    shards = job.shards.filter(state=Job.State.SUCCEEDED).order_by("shard").values_list("shard", flat=True)
+    ended = tuple(shard for shard in shards if shard is not None)
+    said: dict[str, Any] = {"headline": "", "chart": None}
+    return JsonResponse(
+        {"ended": len(ended), "parts": job.shards.count()} | (_so_far(job.pk, ended) if ended else said)
+    )
+
+
+@lru_cache(maxsize=KEPT)
+def _so_far(job_id: UUID, shards: tuple[int, ...]) -> dict[str, Any]:
+    """What some replications say together: the same for all who look."""
+    job = Job.objects.get(pk=job_id)
+    rows = job.shards.filter(shard__in=shards).order_by("shard").values_list("result", flat=True)
+    asked = document.loaded(job.input["simulation"])
+    found = result.document(asked, [plain.from_json(row) for row in rows if row])
+    loaded = approximation(asked) if found["stable"] else None
+    return {"headline": headline(found), "chart": charts(found, asked, loaded)}

@@ -2,43 +2,31 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from frontend import figures, words
 from frontend.simulator.charts import charts
+from frontend.simulator.flows import PERCENTILES, Row, flows, interval
 from frontend.simulator.parting import partings
-from frontend.simulator.parts import ORDERS, POLICIES
+from frontend.simulator.parts.routing import ORDERS, POLICIES
+from frontend.simulator.unheard import approximation
 from planner import evaluation
-from planner.engine.latency import Circumstances, LoadedTtft, under_load
+from planner.engine.latency import LoadedTtft
+from planner.engine.throughput import Form
+from planner.management import simulated_facts
 from planner.simulating.document import Asked
 
 type Document = dict[str, Any]
-type Estimate = Mapping[str, float | None]
-type Write = Callable[[float | None], str]
 
-PERCENTILES = {"mean": "mean", "p50": "P50", "p90": "P90", "p99": "P99"}
 ROUTES = {"local": "prefilled locally", "remote": "prefilled by PrfaaS"}
 WAITS = {
     "prfaas": "wait for an instance",
     "link": "tail of the transfer: from the end of the prefill until its KVCache is across",
     "pd_p": "wait for an instance",
-    "pd_d": "wait for a slot",
+    "pd_d": "wait for a slot; by iteration, for the end of a step too",
 }
 """What a request waits for at each stage."""
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A quantity: as it was simulated, and as others have it."""
-
-    label: str
-    formula: str
-    cells: tuple[str, ...]
-    unit: str = ""
-    stage: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +34,8 @@ class Answer:
     """What the page shows of a result."""
 
     headline: str
+    decoding: str
+    """By request or by iteration: it stands wherever a TTFT does."""
     notes: tuple[str, ...]
     ttft_columns: tuple[str, ...]
     ttft: tuple[Row, ...]
@@ -60,16 +50,17 @@ class Answer:
 
 def answer(result: Document, asked: Asked) -> Answer:
     """The page of a result."""
-    formulas = evaluation.evaluate(asked.scenario)
+    formulas = evaluation.result_document(asked.scenario, asked.experiment.deployment, Form.EXACT)
     loaded = approximation(asked) if result["stable"] else None
     routes = [route for route in ROUTES if result["ttft_by_route_s"].get(route)]
     return Answer(
         headline=headline(result),
+        decoding=simulated_facts.decoding(asked.run),
         notes=tuple(_notes(result, asked)),
         ttft_columns=("all requests", *(ROUTES[route] for route in routes)),
         ttft=tuple(_ttft(result, routes, loaded)),
         stages=tuple(_stages(result, formulas, loaded)),
-        flows=tuple(_flows(result)),
+        flows=tuple(flows(result, asked)),
         partings=tuple(partings(result, asked)),
         facts=tuple(_facts(result, asked)),
         has_intervals=result["replications"] > 1,
@@ -109,8 +100,9 @@ def _notes(result: Document, asked: Asked) -> list[str]:
     if result["stable"]:
         return list(result["notes"])
     found = ["There is no TTFT then: it would say how long was simulated, and not how long requests take."]
-    if asked.run.brown_out:
-        found.append("The brown-out is part of what is counted: more requests show whether the queues come down after.")
+    if asked.run.brown_out or asked.run.faults or (asked.run.weather and asked.run.weather.windows):
+        what = "The brown-out" if asked.run.brown_out else "What happens meanwhile"
+        found.append(f"{what} is part of what is counted: more requests show whether the queues come down after.")
     return found
 
 
@@ -119,26 +111,6 @@ def _grows(result: Document) -> str:
     if result["unfinished"]:
         return f"{result['unfinished']:,} requests were never finished"
     return f"{interval(result['growth_rps'], figures.rate)} requests more are in the system every second"
-
-
-def interval(estimate: Estimate | None, write: Write, unit: str = "") -> str:
-    """A mean with its 95 % confidence interval: `7.34 s [7.10, 7.57]`."""
-    if estimate is None:
-        return figures.NONE
-    mean, low, high = (estimate[name] for name in ("mean", "low", "high"))
-    bounds = "" if low is None or high is None else f" [{write(low)}, {write(high)}]"
-    return f"{write(mean)}{unit}{bounds}"
-
-
-def approximation(asked: Asked) -> LoadedTtft | None:
-    """TTFT under load by formula; None where it knows nothing of what is simulated."""
-    run, experiment = asked.run, asked.experiment
-    is_plain = run.policy == "as_given" and run.order == "fcfs" and run.chunks > 1
-    if not is_plain or run.brown_out or run.connection_bps:
-        return None
-    around = Circumstances(experiment.arrivals, experiment.transport.rtt_s, experiment.output_scv)
-    found = under_load(experiment.deployment, experiment.rate_rps, around)
-    return found if math.isfinite(found.mean) else None
 
 
 def _ttft(result: Document, routes: list[str], loaded: LoadedTtft | None) -> list[Row]:
@@ -181,38 +153,6 @@ def _stages(result: Document, formulas: Document, loaded: LoadedTtft | None) -> 
     return rows
 
 
-def _flows(result: Document) -> list[Row]:
-    """What is offloaded, what crosses and what is carried, beside the steady state."""
-    steady = result["steady"]
-    return [
-        Row("Offloaded requests, p", "P(L > t)",
-            (interval(result["offload_fraction"], figures.percent), figures.percent(steady["offload_fraction"])), "%"),
-        Row("Egress", "rate · p · S_kv of offloaded requests",
-            (interval(result["egress_bps"], figures.gbps), figures.gbps(steady["egress_bps"])), "Gbps", "link"),
-        Row("Throughput", "requests that leave the system; in steady state as many as arrive, up to Λ_max",
-            (interval(result["throughput_rps"], figures.rate), figures.rate(_carried(result))), "req/s"),
-        *_goodput(result.get("goodput")),
-    ]  # fmt: skip
-
-
-def _goodput(kept: Document | None) -> list[Row]:
-    """Of a promise on TTFT, which steady-state formulas know nothing of."""
-    if not kept:
-        return []
-    within = f"first token within {_within(kept)} of arrival"
-    return [
-        Row("Promise kept", within, (interval(kept["share"], figures.percent), figures.NONE), "% of requests"),
-        Row(
-            "Goodput", f"requests a second: {within}", (interval(kept["rate_rps"], figures.rate), figures.NONE), "req/s"
-        ),
-    ]
-
-
-def _carried(result: Document) -> float:
-    most: float | None = result["steady"]["lambda_max_rps"]
-    return float(result["rate_rps"]) if most is None else min(float(result["rate_rps"]), most)
-
-
 def _facts(result: Document, asked: Asked) -> list[tuple[str, str]]:
     """How it was simulated."""
     run = asked.run
@@ -229,8 +169,7 @@ def _facts(result: Document, asked: Asked) -> list[tuple[str, str]]:
         found.append(("Pipelining", f"{run.chunks:,} chunks" if run.chunks > 1 else "none: sent after the prefill"))
     if run.connection_bps:
         found.append(("Most one transfer gets", f"{figures.gbps(run.connection_bps)} Gbps"))
-    if out := run.brown_out:
-        found.append(("Brown-out", f"{figures.gbps(out.bps)} Gbps from {out.begin_s:,g} to {out.end_s:,g} s"))
+    found += simulated_facts.facts(asked)
     if speed := result.get("requests_per_wall_second"):
         found.append(("Speed", f"{speed:,.0f} requests a second"))
     return found

@@ -7,6 +7,7 @@ from typing import Any
 
 from planner import evaluation
 from planner.engine.latency import LoadedTtft
+from planner.management import simulated_facts
 from planner.simulating.document import Asked
 
 type Document = dict[str, Any]
@@ -20,11 +21,12 @@ def charts(result: Document, asked: Asked, loaded: LoadedTtft | None) -> Documen
     given = experiment.deployment.threshold_tokens
     return {
         "ttft": result["ttft_s"],
+        "decoding": simulated_facts.decoding(run),
         "routes": result["ttft_by_route_s"],
         "unloaded": result["steady"]["ttft_unloaded_s"],
         "approximation": {name: getattr(loaded, name) for name in ("mean", "p50", "p90", "p99")} if loaded else None,
         "series": result["series"],
-        "capacity": capacity(asked),
+        "capacity": capacity(result, asked),
         "steady_egress_bps": result["steady"]["egress_bps"],
         "has_link": experiment.deployment.link is not None,
         "given_threshold_tokens": evaluation.number(given),
@@ -36,11 +38,16 @@ def charts(result: Document, asked: Asked, loaded: LoadedTtft | None) -> Documen
     }
 
 
-def capacity(asked: Asked) -> Document | None:
-    """What the link carries from each time on; None where there is no link, or no end to what it carries."""
-    link, varying = asked.experiment.deployment.link, asked.experiment.transport.capacity
+def capacity(result: Document, asked: Asked) -> Document | None:
+    """What the link carries from each time on; None where there is no link, or no end to what it carries.
+
+    Where it changes, by the bins of the time series, averaged over replications.
+    """
+    link, paths = asked.experiment.deployment.link, asked.experiment.transport.paths
     if link is None or not math.isfinite(link.usable_bps):
         return None
-    if varying is None:
+    series = result["series"]
+    if not any(path.weather for path in paths) or not series.get("capacity_bps"):
         return {"seconds": [0.0], "bps": [link.usable_bps]}
-    return {"seconds": varying.times_s.tolist(), "bps": evaluation.numbers(varying.bps)}
+    bins = len(series["capacity_bps"])
+    return {"seconds": [series["bin_s"] * number for number in range(bins)], "bps": series["capacity_bps"]}

@@ -2,27 +2,47 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
+from django.http import QueryDict
 from django.urls import reverse
 from django.utils.http import urlencode
 
 from frontend.optimiser.fields import Question
-from frontend.optimiser.form import QuestionForm, Typed, asking
+from frontend.optimiser.form import Drawn, QuestionForm, Typed, asking
 from frontend.optimiser.given import Given
 from frontend.optimiser.problems import Problem
-from frontend.simulator.parts import BrownOut, Counting, Load, Order, Policy, Promise, Transfer
-from planner.api import simulations
+from frontend.simulator.parts.link import BrownOut, Paths, Tcp, Transfer, Weather
+from frontend.simulator.parts.load import Counting, Load, Promise
+from frontend.simulator.parts.prompts import Caches, Prompts
+from frontend.simulator.parts.routing import Order, Policy, Prefill
+from frontend.simulator.parts.serving import Decode, Faults, Roles
+from frontend.simulator.study_parts import Study, can_be_asked
+from planner.api import simulations, studies
 from planner.api.documents import scenario_of
-from planner.documents.errors import DocumentError
+from planner.documents.errors import DocumentError, FieldError
 from planner.models import Job
 from planner.scenario.build import cluster_of_role
+from planner.simulating.schema import Run
 
 TITLE = "Simulate"
 ANSWERS = (
     "Request by request: what queues, bursts and the link do to TTFT at a load, with confidence intervals, beside what "
     "the steady-state formulas say."
 )
+LINK = (Transfer, BrownOut, Weather, Tcp, Paths)
+"""Parts that mean something only where something crosses a link."""
+CONDITIONS = (Faults, Roles, Prompts, Caches)
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """A part as the page shows it; `is_open` unless nothing of it is used."""
+
+    drawn: Drawn
+    is_optional: bool
+    is_open: bool
 
 
 def given_of(name: str) -> Given:
@@ -33,14 +53,29 @@ def given_of(name: str) -> Given:
 def problem(given: Given) -> Problem:
     """The parts that make sense for a scenario: without PrfaaS nothing is routed, and nothing crosses a link."""
     has_prfaas = cluster_of_role(given.scenario.parsed, "prfaas") is not None
-    parts = (
-        (Load, Promise, Policy, Order, Transfer, BrownOut, Counting) if has_prfaas else (Load, Promise, Order, Counting)
-    )
+    routing, link = ((Policy,), LINK) if has_prfaas else ((), ())
+    parts = (Load, Promise, *routing, Order, Prefill, Decode, *link, *CONDITIONS, Counting, Study)
     return Problem("simulate", TITLE, ANSWERS, parts, forms=("exact",))
 
 
 class SimulationForm(QuestionForm):
     """Everything of a simulation but its scenario."""
+
+    def folded(self) -> list[Folded]:
+        """Every part with its rows, and whether it is shown at once."""
+        return [
+            Folded(
+                drawn,
+                is_optional,
+                not is_optional or any(self._is_used(cell.name) for row in drawn.rows for cell in row.cells),
+            )
+            for drawn in self.drawn()
+            for is_optional in [getattr(drawn.part, "is_optional", False)]
+        ]
+
+    def _is_used(self, name: str) -> bool:
+        """Whether something else stands in a field than at first, or something is wrong with it."""
+        return name in self.errors or str(self[name].value() or "") != str(self.fields[name].initial or "")
 
     def question(self) -> Question:
         found: Question = {"scenario": self.given.scenario.name}
@@ -49,7 +84,18 @@ class SimulationForm(QuestionForm):
         return found
 
     def ask(self, by: int | None) -> Job:
-        return simulations.submit(self.question(), by)
+        study = Study(self.given).study(self.cleaned_data)
+        if study is None:
+            return simulations.submit(self.question(), by)
+        try:
+            return studies.submit(study | {"simulation": self.question()}, by)
+        except DocumentError as problem:
+            raise DocumentError([_of_simulation(error) for error in problem.told], problem.more) from problem
+
+
+def _of_simulation(error: FieldError) -> FieldError:
+    """A mistake of a study's simulation as one of the simulation, whose fields these are."""
+    return replace(error, field=error.field and error.field.removeprefix("simulation."))
 
 
 def address(typed: Typed) -> str:
@@ -58,10 +104,29 @@ def address(typed: Typed) -> str:
 
 
 def again(job: Job) -> str | None:
-    """The form with what a job simulates in it; None where its scenario is no longer there by name."""
-    question: dict[str, Any] = job.input["simulation"]
+    """The form with what a job simulates in it; None where its scenario is no longer there by name, or the form cannot
+    ask for all of it."""
+    study: dict[str, Any] = job.input.get("study") or {}
+    question: dict[str, Any] = study.get("simulation") or job.input["simulation"]
     try:
         given = given_of(question["scenario"]["name"])
     except DocumentError:
         return None
-    return address(asking(problem(given), given, question))
+    if study and not can_be_asked(study, given):
+        return None
+    found = asking(problem(given), given, question | {"study": study})
+    return address(found) if _asks(found, given, question) else None
+
+
+def _asks(found: Typed, given: Given, question: Question) -> bool:
+    """Whether the form would ask for the same simulation, if that were typed."""
+    data = QueryDict(mutable=True)
+    for name, value in found.items():
+        data.setlist(name, value if isinstance(value, list) else [value])
+    form = SimulationForm(problem(given), given, data=data)
+    return form.is_valid() and _run(form.question()) == _run(question)
+
+
+def _run(question: Question) -> Run:
+    """Everything but the scenario, as its fields are."""
+    return Run.model_validate(question | {"scenario": {}})

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from frontend import figures, words
+from frontend.simulator.unheard import unheard
 from planner.simulating.document import Asked
+from planner.simulating.prompts import SessionPrompts
 
 type Document = dict[str, Any]
 
@@ -23,9 +25,12 @@ UNWORTHY_S = 0.0005
 
 
 def partings(result: Document, asked: Asked) -> Iterator[str]:
-    """TTFT against the unloaded one, then what is offloaded and what crosses the link against the steady state."""
+    """TTFT against the unloaded one, what the formulas do not know of, then what is offloaded and what crosses the link
+    against the steady state."""
     if result["ttft_s"]:
         yield _ttft(result)
+    if unknown := unheard(asked):
+        yield f"The formulas know nothing of {words.listed(unknown)}."
     steady = result["steady"]
     if result["stable"] and (result["load"] or 0.0) > 1:
         yield _beyond(result, asked)
@@ -54,6 +59,9 @@ def _ttft(result: Document) -> str:
 def _beyond(result: Document, asked: Asked) -> str:
     """Why more than Λ_max is carried."""
     most = figures.rate(result["steady"]["lambda_max_rps"])
+    others = [name for name in unheard(asked) if asked.run.policy == "as_given" or name != "the routing policy"]
+    if others:
+        return f"More is carried than Λ_max, {most} req/s: that is by the formulas, without {words.listed(others)}."
     if asked.run.policy == "as_given":
         return f"More arrive than Λ_max, {most} req/s; too few were simulated for the queues to be seen to grow."
     return f"More is carried than Λ_max, {most} req/s: that is of t as given, and the policy routes otherwise."
@@ -93,9 +101,40 @@ def _reasons(result: Document, asked: Asked) -> Iterator[str]:
         found.append(f"the bandwidth-aware policy raised t from {given:,.0f} up to {raised:,.0f} tokens")
     if out := run.brown_out:
         found.append(f"the link carried {figures.gbps(out.bps)} Gbps for {out.end_s - out.begin_s:,g} s")
+    found += _of_prompts(result, asked)
+    found += _of_conditions(result, asked)
     if not result["stable"]:
         found.append("requests pile up, and what waits has not been prefilled or sent")
     yield from found or _chance(result)
+
+
+def _of_prompts(result: Document, asked: Asked) -> Iterator[str]:
+    """Why other lengths than the formulas' are compared with t, and sent."""
+    run = asked.run
+    if run.caches and (spared := result.get("cached_fraction")):
+        have = "have the caches endless" if isinstance(run.prompts, SessionPrompts) else "have the scenario's lengths"
+        yield f"prefix caches spared {figures.percent(spared['mean'])} % of prompts' tokens, and the formulas {have}"
+        if run.caches.routing == "length":
+            yield "whole prompts are compared with t"
+    elif isinstance(run.prompts, SessionPrompts):
+        yield "nothing is cached, and the formulas have an endless cache"
+    elif run.prompts:
+        yield "requests come as they were recorded"
+
+
+def _of_conditions(result: Document, asked: Asked) -> Iterator[str]:
+    """What was not all the time as the formulas have it."""
+    run, link = asked.run, asked.experiment.deployment.link
+    possible = [value for value in result["series"].get("capacity_bps") or () if value is not None]
+    if run.weather and link and possible:
+        mean = sum(possible) / len(possible)
+        yield f"the link could carry {figures.gbps(mean)} Gbps on average, and not {figures.gbps(link.usable_bps)}"
+    if asked.experiment.faults:
+        others = ", and others took their requests" if run.failover else ""
+        yield f"instances were down for a while{others}"
+    if run.roles and (changes := result.get("conversions")) and changes["mean"]:
+        follows = ", and t with them" if asked.experiment.best_tokens else ""
+        yield f"instances changed their role {changes['mean']:,.1f} times in a replication{follows}"
 
 
 def _chance(result: Document) -> Iterator[str]:

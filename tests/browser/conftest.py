@@ -32,7 +32,12 @@ def pytest_collection_modifyitems(items):
 def server(tmp_path_factory):
     """The product as `make serve` starts it, with the real mathematics."""
     # Patient with heartbeats: a machine busy with other tests is not a dead worker.
-    variables = {"DJANGO_SETTINGS_MODULE": "config.settings", "JOB_HEARTBEAT_TIMEOUT_S": "10"}
+    variables = {
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "JOB_HEARTBEAT_TIMEOUT_S": "10",
+        "PLANNER_CASE_STUDY_REQUESTS": "1000",
+        "PLANNER_CASE_STUDY_REPLICATIONS": "2",
+    }
     installation = Installation("browser", tmp_path_factory.mktemp("browser"), variables)
     with contextlib.ExitStack() as closing:
         closing.callback(installation.stop)

@@ -8,6 +8,7 @@ import { frontSoFar, showFront } from "./front.js";
 import { hasEnded, JobStream } from "./job-stream.js";
 import { Progress } from "./progress.js";
 import { replicationsSoFar, showSimulation } from "./simulation.js";
+import { showStudy, variantsSoFar } from "./study.js";
 import { clock, localiseTimes } from "./time.js";
 
 const page = () => document.getElementById("job");
@@ -78,6 +79,7 @@ function prepareCharts() {
   }
   if (document.getElementById("job-front")) showFront(content("job-front"));
   if (document.getElementById("job-simulation")) showSimulation(content("job-simulation"));
+  if (document.getElementById("job-study")) showStudy(content("job-study"));
 }
 
 function prepare() {
@@ -89,8 +91,8 @@ function prepare() {
 prepare();
 if (!hasEnded(page().dataset.state)) {
   const progress = new Progress(page());
-  const [points, replications] = ["[data-so-far]", "[data-replications]"].map(inPage);
-  const soFar = points ? frontSoFar(points) : replications ? replicationsSoFar(replications) : null;
+  const SO_FAR = { "[data-so-far]": frontSoFar, "[data-replications]": replicationsSoFar, "[data-variants]": variantsSoFar };
+  const [soFar] = Object.entries(SO_FAR).flatMap(([selector, follow]) => (inPage(selector) ? [follow(inPage(selector))] : []));
   const stream = new JobStream(page().dataset, (job) => {
     if (hasEnded(job.state)) {
       progress.stop();

@@ -23,7 +23,11 @@ function axis(colours, more = {}) {
   };
 }
 
+// Panels above one another have a y axis each.
+const isAxis = (name) => /^yaxis\d+$/.test(name);
+
 function layout(colours, { xaxis, yaxis, ...rest }) {
+  const more = Object.entries(rest).map(([name, value]) => [name, isAxis(name) ? axis(colours, value) : value]);
   return {
     uirevision: "fixed",
     font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: colours.ink },
@@ -36,7 +40,7 @@ function layout(colours, { xaxis, yaxis, ...rest }) {
     modebar: { bgcolor: "rgba(0,0,0,0)", color: colours["ink-2"], activecolor: colours.ink },
     xaxis: axis(colours, xaxis),
     yaxis: axis(colours, yaxis),
-    ...rest,
+    ...Object.fromEntries(more),
   };
 }
 
@@ -48,11 +52,11 @@ function save(text, name) {
   URL.revokeObjectURL(link.href);
 }
 
-// A chart is {figure(data, colours, width) -> {data, layout}, table(data), caption(data), empty?(data),
-// origins?(data) -> [{kind, source}], whose marks follow the caption}.
+// A chart is {figure(data, colours, width) -> {data, layout, height?}, table(data), caption(data), empty?(data),
+// origins?(data) -> [{kind, source}], whose marks follow the caption; isDrawnAnew?, where curves may not just be moved}.
 class Chart {
-  constructor(element, chart, onPoint) {
-    Object.assign(this, { element, chart, onPoint });
+  constructor(element, chart, onPoint, onRange) {
+    Object.assign(this, { element, chart, onPoint, onRange });
     this.name = element.dataset.chart;
     this.plot = element.querySelector("[data-plot]");
     this.details = element.querySelector("[data-table]");
@@ -80,7 +84,8 @@ class Chart {
 
   async fit() {
     await this.settle();
-    Plotly.redraw(this.plot);
+    if (this.chart.isDrawnAnew) this.draw();
+    else Plotly.redraw(this.plot);
   }
 
   show(data) {
@@ -115,6 +120,7 @@ class Chart {
     this.width ||= this.plot.clientWidth; // it had none while there was nothing to draw
     const colours = palette();
     const figure = this.chart.figure(this.data, colours, this.width);
+    if (figure.height) this.plot.style.height = `${figure.height}px`;
     return this.put(figure.data, layout(colours, figure.layout));
   }
 
@@ -125,8 +131,8 @@ class Chart {
     const before = this.drawn;
     this.drawn = drawn;
     // A map cannot be moved: Plotly animates lines and points only.
-    const isMap = traces.some(({ type }) => type === "heatmap");
-    if (isMap || before?.frame !== drawn.frame || before.traces.length !== traces.length) {
+    const isStill = this.chart.isDrawnAnew || traces.some(({ type }) => type === "heatmap");
+    if (isStill || before?.frame !== drawn.frame || before.traces.length !== traces.length) {
       this.unsettled.clear();
       return Plotly.react(this.plot, traces, frame, CONFIG).then(() => this.listen());
     }
@@ -141,9 +147,15 @@ class Chart {
 
   // The plot has its own events, once it is there.
   listen() {
-    if (!this.onPoint || this.listening) return;
+    if (this.listening) return;
     this.listening = true;
-    this.plot.on("plotly_click", ({ points: [point] }) => this.onPoint(point));
+    if (this.onPoint) this.plot.on("plotly_click", ({ points: [point] }) => this.onPoint(point));
+    if (this.onRange) this.plot.on("plotly_relayout", (changed) => this.ranged(changed));
+  }
+
+  ranged(changed) {
+    if ("xaxis.range[0]" in changed) this.onRange([changed["xaxis.range[0]"], changed["xaxis.range[1]"]]);
+    else if (changed["xaxis.autorange"]) this.onRange(null);
   }
 
   // Tells Plotly what has moved since it drew.
@@ -164,11 +176,12 @@ class Chart {
     if (!kind || !this.data || this.reason) return;
     if (kind === "csv") return save(toCsv(this.chart.table(this.data)), `${this.name}.csv`);
     await (this.stale || !this.plot.data ? this.draw() : this.settle());
-    return Plotly.downloadImage(this.plot, { ...EXPORT, format: kind, filename: this.name });
+    const height = Math.max(EXPORT.height, this.plot.clientHeight);
+    return Plotly.downloadImage(this.plot, { ...EXPORT, height, format: kind, filename: this.name });
   }
 }
 
-// `onPoint` is told of the point that somebody clicks.
-export function mount(name, chart, onPoint = null) {
-  return new Chart(document.querySelector(`[data-chart="${name}"]`), chart, onPoint);
+// `onPoint` is told of the point that somebody clicks, `onRange` of the part of the x axis that is shown, null for all.
+export function mount(name, chart, onPoint = null, onRange = null) {
+  return new Chart(document.querySelector(`[data-chart="${name}"]`), chart, onPoint, onRange);
 }

@@ -33,10 +33,16 @@ const points = (name, values, marker) => ({
 });
 
 export const ttft = {
-  caption({ ttft: { p90 }, unloaded, approximation }) {
+  // Axes do not follow curves that are moved.
+  isDrawnAnew: true,
+
+  empty: ({ ttft: times }) => (times ? null : "Not stable so far: a TTFT would say how long was simulated."),
+
+  caption({ ttft: { p90 }, unloaded, approximation, decoding, so_far: soFar }) {
     const near = approximation ? `; the approximation under load has ${seconds(approximation.p90)} s` : "";
     const bars = isSure(p90) ? " Bars are 95 % confidence intervals of the mean over replications." : "";
-    return `P90 of TTFT ${written(p90)} s; unloaded ${seconds(unloaded.p90)} s${near}.${bars}`;
+    const ended = soFar ? `So far, of ${soFar} replications: ` : "";
+    return `${ended}P90 of TTFT ${written(p90)} s, decode ${decoding}; unloaded ${seconds(unloaded.p90)} s${near}.${bars}`;
   },
 
   origins: ({ provenance }) => [provenance],

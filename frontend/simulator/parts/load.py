@@ -1,4 +1,4 @@
-"""The parts of a simulation's form."""
+"""How much is simulated: the load, the promise that is watched, and how much is counted."""
 
 from __future__ import annotations
 
@@ -7,31 +7,13 @@ from typing import Any
 from django import forms
 
 from frontend import figures
-from frontend.catalogue.units import GBPS, PERCENT, SECONDS, Unit
+from frontend.catalogue.units import PERCENT, SECONDS, Unit
 from frontend.optimiser.fields import Cleaned, CountField, Mistakes, NumberField, Part, Question, Row, checks, one_of
 from planner import evaluation
 from planner.simulating.schema import MOST_REQUESTS, Run
 
-POLICIES = {
-    "as_given": ("As given", "The scenario's own routing: requests longer than t are prefilled remotely."),
-    "all_local": ("All local", "Nothing is offloaded; the PrfaaS cluster stands idle."),
-    "all_remote": ("All remote", "Every request is prefilled by the PrfaaS cluster, whatever its length."),
-    "bandwidth_aware": (
-        "Bandwidth-aware",
-        "t is raised above the scenario's while the link or PrfaaS is short, and comes back after.",
-    ),
-}
-ORDERS = {
-    "fcfs": ("First come, first served", "Who has waited the longest for a prefill instance is next."),
-    "shortest": ("Shortest first", "Whose prefill is the shortest is next: better on average, the long ones wait."),
-}
 LARGEST_SEED = 2**63 - 1
 DEFAULTS = {name: field.default for name, field in Run.model_fields.items()}
-
-
-def titles(choices: dict[str, tuple[str, str]]) -> dict[str, str]:
-    """What each choice is called."""
-    return {name: title for name, (title, _) in choices.items()}
 
 
 class Load(Part):
@@ -78,141 +60,6 @@ class Load(Part):
 
     def places(self, cleaned: Cleaned) -> dict[str, str]:
         return {"load": "load" if cleaned.get("load_of") == "share" else "rate", "rate_rps": "rate"}
-
-
-class Choice(Part):
-    """One of several, each explained in a line."""
-
-    choices: dict[str, tuple[str, str]]
-
-    def fields(self) -> dict[str, forms.Field]:
-        return {self.choice: one_of(titles(self.choices), DEFAULTS[self.choice])}
-
-    def rows(self, form: forms.Form) -> list[Row]:
-        buttons = checks(form, self.choice)
-        return [Row(title, (), buttons[name], note=line) for name, (title, line) in self.choices.items()]
-
-    def read(self, cleaned: Cleaned) -> Question:
-        return {self.choice: cleaned[self.choice]}
-
-    def typed(self, question: Question) -> dict[str, Any]:
-        return {self.choice: question.get(self.choice, DEFAULTS[self.choice])}
-
-    def places(self, cleaned: Cleaned) -> dict[str, str]:
-        return {self.choice: self.choice}
-
-
-class Policy(Choice):
-    """Who is offloaded."""
-
-    legend = "Routing policy"
-    choice = "policy"
-    choices = POLICIES
-
-
-class Order(Choice):
-    """Who is next at a prefill instance."""
-
-    legend = "Order of prefill"
-    choice = "order"
-    choices = ORDERS
-
-
-class Transfer(Part):
-    """How a KVCache crosses the link."""
-
-    legend = "Transfer"
-    help = "Transfers that are under way together share the link evenly."
-
-    def fields(self) -> dict[str, forms.Field]:
-        return {
-            "chunks": CountField(
-                "chunks",
-                label="Pipelining",
-                initial=DEFAULTS["chunks"],
-                min_value=1,
-                max_value=10_000,
-                help_text="In which a KVCache is sent while its prefill goes on; 1 sends all of it after the prefill.",
-            ),
-            "connection": NumberField(
-                GBPS,
-                label="Most one transfer gets",
-                min_value=0,
-                help_text="Whatever the link has free. Empty: as much as the link has.",
-            ),
-        }
-
-    def rows(self, form: forms.Form) -> list[Row]:
-        return [Row("", (form["chunks"], form["connection"]))]
-
-    def read(self, cleaned: Cleaned) -> Question:
-        found: Question = {"chunks": cleaned["chunks"]}
-        return found if cleaned["connection"] is None else found | {"connection_bps": cleaned["connection"]}
-
-    def typed(self, question: Question) -> dict[str, Any]:
-        return {
-            "chunks": str(question.get("chunks", DEFAULTS["chunks"])),
-            "connection": NumberField(GBPS).typed(question.get("connection_bps")),
-        }
-
-    def mistakes(self, cleaned: Cleaned) -> Mistakes:
-        yield from whole_numbers(cleaned, "chunks")
-
-    def places(self, cleaned: Cleaned) -> dict[str, str]:
-        return {"chunks": "chunks", "connection_bps": "connection"}
-
-
-class BrownOut(Part):
-    """A while in which the link carries less."""
-
-    legend = "Link brown-out"
-    help = "For a while the link carries less, or nothing. All empty: it carries the same at any time."
-
-    def fields(self) -> dict[str, forms.Field]:
-        return {
-            "brown_from": NumberField(
-                SECONDS, label="From", min_value=0, help_text="Since the beginning of each replication."
-            ),
-            "brown_to": NumberField(SECONDS, label="To", min_value=0, help_text="After it begins."),
-            "brown_bps": NumberField(
-                GBPS, label="Meanwhile", min_value=0, help_text="What the link carries then. Empty: nothing."
-            ),
-        }
-
-    def rows(self, form: forms.Form) -> list[Row]:
-        return [Row("", (form["brown_from"], form["brown_to"], form["brown_bps"]))]
-
-    def read(self, cleaned: Cleaned) -> Question:
-        if cleaned["brown_from"] is None:
-            return {}
-        found = {"begin_s": cleaned["brown_from"], "end_s": cleaned["brown_to"], "bps": cleaned["brown_bps"] or 0.0}
-        return {"brown_out": {name: float(value) for name, value in found.items()}}
-
-    def typed(self, question: Question) -> dict[str, Any]:
-        out = question.get("brown_out") or {}
-        return {
-            "brown_from": NumberField(SECONDS).typed(out.get("begin_s")),
-            "brown_to": NumberField(SECONDS).typed(out.get("end_s")),
-            "brown_bps": NumberField(GBPS).typed(out.get("bps")),
-        }
-
-    def mistakes(self, cleaned: Cleaned) -> Mistakes:
-        given = [cleaned.get(name) is not None for name in ("brown_from", "brown_to", "brown_bps")]
-        missing = {"brown_from": "begins", "brown_to": "ends"}
-        for name, what in missing.items() if any(given) else ():
-            if name in cleaned and cleaned[name] is None:
-                yield name, f"When does it {what[:-1]}? Leave all three empty for none."
-        lasts_s = _lasts_s(self, cleaned)
-        if lasts_s is not None and (cleaned.get("brown_from") or 0.0) >= lasts_s:
-            yield "brown_from", f"Nothing would be seen of it: a replication lasts about {lasts_s:,.0f} s."
-
-    def places(self, cleaned: Cleaned) -> dict[str, str]:
-        return {
-            "brown_out": "brown_from",
-            "brown_out.begin_s": "brown_from",
-            "brown_out.end_s": "brown_to",
-            "brown_out.bps": "brown_bps",
-        }
 
 
 class Promise(Part):
@@ -311,8 +158,11 @@ def most_rps(part: Part) -> float:
     return most
 
 
-def _lasts_s(part: Part, cleaned: Cleaned) -> float | None:
-    """How long a replication's requests take to arrive, in seconds; None where that was not typed."""
+def lasts_s(part: Part, cleaned: Cleaned) -> float | None:
+    """How long a replication's requests take to arrive, in seconds; None where that was not typed, or depends on the
+    prompts."""
+    if cleaned.get("prompts"):
+        return None
     is_share = cleaned.get("load_of") == "share"
     rate_rps = (cleaned.get("load") or 0.0) * most_rps(part) if is_share else cleaned.get("rate")
     requests = cleaned.get("requests")

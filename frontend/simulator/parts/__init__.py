@@ -1,0 +1,1 @@
+"""The parts of a simulation's form, by what they are about."""
