@@ -20,8 +20,8 @@ from celery import current_app
 from channels.layers import get_channel_layer
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
-from django.db.models.functions import Now
+from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce, Now
 from kombu.exceptions import OperationalError as BrokerError
 from redis.exceptions import RedisError
 
@@ -75,6 +75,18 @@ def cancel(job_id: UUID) -> None:
 
 
 # --- from the worker ---------------------------------------------------------------------------------------------
+
+
+def in_turn() -> tuple[UUID, int] | None:
+    """The queued job, and its attempt, that is next for whichever worker has been told of any; None if there is none.
+
+    There are as many messages as queued jobs, and any of them will do for any: so a job of a hundred parts leaves room
+    for one that comes later. Who has the fewest parts running is next, and of these who came first.
+    """
+    running = Job.objects.filter(parent=OuterRef("parent"), state=State.RUNNING).order_by()
+    busy = running.values("parent").annotate(count=Count("pk")).values("count")
+    queued = Job.objects.filter(state=State.QUEUED).annotate(busy=Coalesce(Subquery(busy), 0))
+    return queued.order_by("busy", "created_at", "shard").values_list("pk", "attempt").first()
 
 
 @dataclass(slots=True)

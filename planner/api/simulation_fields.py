@@ -137,6 +137,9 @@ class RolesSerializer(Fields):
     least_prefill = IntegerField(default=1)
     least_decode = IntegerField(default=1)
     delay_s = FloatField(default=60.0, help_text="From empty until it serves.")
+    calm = FloatField(
+        default=10.0, min_value=1, help_text="Looks in a row after which an instance that can be spared goes back."
+    )
     retunes = BooleanField(default=True, help_text="t becomes the best one of the new split.")
 
 

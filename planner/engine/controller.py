@@ -59,6 +59,9 @@ class Reallocation(NamedTuple):
     least_decode: float = 1.0
     delay_s: float = 60.0
     """From when an instance is empty until it serves in its new role."""
+    calm: float = 10.0
+    """Looks in a row at which neither role is short nor would be with an instance back in the role that it was planned
+    for, after which it goes back."""
 
 
 class Pressure(NamedTuple):
@@ -68,6 +71,8 @@ class Pressure(NamedTuple):
     """Looks in a row at which prefill was short, ..."""
     decode: float = 0.0
     """... and decode."""
+    calm: float = 0.0
+    """... and at which an instance could have gone back."""
     change: int = 0
     """Instances that prefill gets of decode's: 1, 0, or -1."""
 
@@ -118,8 +123,10 @@ def reallocation(**changes: float) -> Reallocation:
         raise ValueError(
             f"period_s must be positive and delay_s not negative, got {rule.period_s:g} and {rule.delay_s:g}"
         )
-    if not (rule.patience >= 1 and rule.least_prefill >= 0 and rule.least_decode >= 1):
-        raise ValueError("patience and least_decode must be at least 1, and least_prefill not negative")
+    if not (rule.patience >= 1 and rule.calm >= 1):
+        raise ValueError(f"patience and calm must be at least 1, got {rule.patience:g} and {rule.calm:g}")
+    if not (rule.least_prefill >= 0 and rule.least_decode >= 1):
+        raise ValueError("least_decode must be at least 1, and least_prefill not negative")
     return rule
 
 
@@ -178,19 +185,25 @@ def reallocated(
     decode_busy: float,
     prefill_instances: float,
     decode_instances: float,
+    planned_prefill: float,
 ) -> Pressure:
     """Whether an instance is to change its role, from how busy both roles were since the last look, in [0, 1].
 
     A role that was short for `patience` looks in a row gets an instance of the other one, if that keeps enough of
-    them, and would not be short itself with the same work on one less.
+    them, and would not be short itself with the same work on one less. An instance goes back, towards as many for
+    prefill as were planned, when for `calm` looks in a row its present role could have spared it.
     """
     prefill = pressure.prefill + 1.0 if prefill_busy >= rule.high else 0.0
     decode = pressure.decode + 1.0 if decode_busy >= rule.high else 0.0
     decode_spares_one = decode_busy * decode_instances <= rule.room * (decode_instances - 1)
     prefill_spares_one = prefill_busy * prefill_instances <= rule.room * (prefill_instances - 1)
-    change = 0
+    spares_one = prefill_spares_one if prefill_instances > planned_prefill else decode_spares_one
+    is_calm = prefill == 0 and decode == 0 and prefill_instances != planned_prefill and spares_one
+    calm, change = pressure.calm + 1.0 if is_calm else 0.0, 0
     if prefill >= rule.patience and decode_spares_one and decode_instances - 1 >= rule.least_decode:
         change = 1
     elif decode >= rule.patience and prefill_spares_one and prefill_instances - 1 >= rule.least_prefill:
         change = -1
-    return Pressure(0.0, 0.0, change) if change else Pressure(prefill, decode, 0)
+    elif calm >= rule.calm:
+        change = -1 if prefill_instances > planned_prefill else 1
+    return Pressure(0.0, 0.0, 0.0, change) if change else Pressure(prefill, decode, calm, 0)

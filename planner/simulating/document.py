@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from planner import scenario
-from planner.documents.errors import DocumentError, from_validation, refuse
+from planner.documents.errors import DocumentError, FieldError, from_validation, refuse
 from planner.documents.fields import fields_by_place
 from planner.documents.plain import require_plain
 from planner.engine import controller
@@ -91,7 +91,7 @@ def _experiment(run: Run, given: Scenario) -> Experiment:
         deployed = replace(deployed, lengths=prompts.uncached)
     if prompts and prompts.output_tokens:
         deployed = replace(deployed, decode=replace(deployed.decode, output_tokens=prompts.output_tokens))
-    if found := list(run.mistakes(instances(deployed))):
+    if found := [*run.mistakes(instances(deployed)), *_roles_kept(run, instances(deployed))]:
         raise DocumentError(found)
     try:
         return Experiment(
@@ -115,6 +115,13 @@ def _experiment(run: Run, given: Scenario) -> Experiment:
         )
     except ValueError as problem:
         raise refuse(None, None, str(problem)) from problem
+
+
+def _roles_kept(run: Run, there: dict[str, int]) -> Iterator[FieldError]:
+    total = there["pd_p"] + there["pd_d"]
+    if run.roles and run.roles.least_prefill + run.roles.least_decode > total:
+        kept, of = run.roles.least_prefill, f"with roles.least_decode, {run.roles.least_decode}"
+        yield FieldError("roles.least_prefill", kept, f"must be at most the {total} instances of PD {of}")
 
 
 def instances(deployed: Deployment) -> dict[str, int]:
@@ -151,14 +158,21 @@ def _rule(run: Run, given: Scenario, deployed: Deployment) -> controller.Rule | 
 
 
 def _best_tokens(run: Run, deployed: Deployment) -> tuple[float, ...]:
-    """t for each split of the PD cluster, by Λ_max in exact form; none where t is not retuned."""
+    """t for each split of the PD cluster, by Λ_max in exact form, and the scenario's own at its own split.
+
+    None where t is not retuned.
+    """
     if run.roles is None or not run.roles.retunes or run.policy not in ("as_given", "bandwidth_aware"):
         return ()
     if deployed.prfaas is None or not 0 < deployed.threshold_tokens < math.inf:
         return ()
     problem = Problem(deployed, Form.EXACT, free_threshold=True, free_split=True)
     found = best_by_split(deployed, searched(problem), splits(deployed), Form.EXACT)
-    return tuple(optimum.threshold_tokens for optimum in found)
+    planned = deployed.pd.prefill_instances
+    return tuple(
+        deployed.threshold_tokens if optimum.prefill_instances == planned else optimum.threshold_tokens
+        for optimum in found
+    )
 
 
 def _transport(run: Run, given: Scenario) -> Transport:

@@ -30,6 +30,8 @@ def _of_prefill(run: Run) -> Iterator[FieldError]:
         yield FieldError(
             "prefill.choice", prefill.choice, "needs order fcfs: the shortest first has one queue for all instances"
         )
+    if prefill.ageing and run.order != "shortest":
+        yield FieldError("prefill.ageing", prefill.ageing, "needs order shortest")
     if prefill.chunk_tokens and prefill.batch_tokens:
         yield FieldError("prefill.batch_tokens", prefill.batch_tokens, "must be 0 where prompts take turns in chunks")
     if prefill.chunk_tokens and run.order == "shortest":

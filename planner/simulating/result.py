@@ -43,6 +43,7 @@ def document(asked: Asked, replications: Sequence[Replication]) -> dict[str, Any
         "requests": found.requests,
         "seed": asked.run.seed,
         "stable": found.stable,
+        "recovering": found.recovering,
         "growth_rps": _estimate(found.growth_rps),
         "unfinished": found.unfinished,
         "throughput_rps": _estimate(found.throughput_rps),
@@ -123,6 +124,11 @@ def _series(found: Report) -> dict[str, Any]:
 
 
 def _notes(found: Report) -> list[str]:
+    if found.recovering:
+        return [
+            f"Queues were still coming down when the last request came, with {found.series.in_system[-1]:,.0f} in the "
+            f"system and {found.series.in_system.max():,.0f} at most: of more requests fewer would have met them."
+        ]
     if found.stable:
         return []
     return [

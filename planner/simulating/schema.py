@@ -17,7 +17,7 @@ MOST_REQUESTS = 100_000_000
 class BrownOut(Table):
     """The link carries less, or nothing, for a while: one window of `weather`, in short."""
 
-    begin_s: Positive
+    begin_s: NotNegative
     end_s: Positive
     bps: NotNegative = 0.0
 

@@ -101,10 +101,12 @@ class RolesTable(Table):
     least_prefill: Annotated[int, Field(ge=0, le=10_000)] = 1
     least_decode: Annotated[int, Field(ge=1, le=10_000)] = 1
     delay_s: Annotated[float, Field(ge=0, le=1e6)] = 60.0
+    calm: Annotated[float, Field(ge=1, le=1e6)] = 10.0
+    """Looks in a row at which an instance could go back to the role that the scenario gives it, after which it does."""
     retunes: bool = True
     """Whether t becomes the best one of the new split, which Λ_max in exact form says."""
 
     def engine(self) -> Reallocation:
         """The controller's rule. Raises ValueError on marks that leave no hysteresis."""
-        names = ("period_s", "high", "room", "patience", "least_prefill", "least_decode", "delay_s")
+        names = ("period_s", "high", "room", "patience", "least_prefill", "least_decode", "delay_s", "calm")
         return controller.reallocation(**{name: float(getattr(self, name)) for name in names})

@@ -66,6 +66,7 @@ class Control:
                 busy_d / up_d if up_d > 0 else 1.0,
                 levels[at.UP_PD_P].value,
                 levels[at.UP_PD_D].value / max_batch,
+                self.experiment.instances[1],
             )
             if pressure.change > 0:
                 self.drain_decoder()

@@ -98,11 +98,11 @@ def test_judged_by_the_caches_that_count():
 ROLES = reallocation(high=0.85, room=0.8, patience=2)
 
 
-def looks(*busy, n_p=3.0, n_d=5.0):
+def looks(*busy, n_p=3.0, n_d=5.0, planned=3.0):
     """What is to change after looks at which prefill and decode were so busy."""
     pressure = Pressure()
     for prefill, decode in busy:
-        pressure = reallocated(ROLES, pressure, prefill, decode, n_p, n_d)
+        pressure = reallocated(ROLES, pressure, prefill, decode, n_p, n_d, planned)
     return pressure.change
 
 
@@ -117,6 +117,18 @@ def test_no_instance_is_taken_from_a_role_that_would_be_short_without_it():
     # 5 decode instances at 70 % are 4 at 87.5 %
     assert looks((0.95, 0.70), (0.95, 0.70)) == 0
     assert looks((0.95, 0.64), (0.95, 0.64)) == 1
+
+
+def test_an_instance_goes_back_when_it_could_have_been_spared_ten_times_in_a_row():
+    calm = [(0.4, 0.6)] * 10
+    assert looks(*calm[:9], n_p=5.0, n_d=3.0) == 0
+    assert looks(*calm, n_p=5.0, n_d=3.0) == -1
+    assert looks(*calm[:5], (0.7, 0.6), *calm[:9], n_p=5.0, n_d=3.0) == 0
+    assert looks(*[(0.6, 0.3)] * 10, n_p=2.0, n_d=6.0) == 1
+
+
+def test_where_it_was_planned_to_be_nothing_goes_back():
+    assert looks(*[(0.1, 0.1)] * 50) == 0
 
 
 def test_each_role_keeps_its_last_instance():

@@ -1,15 +1,21 @@
 """What a simulation is given: arrivals in blocks, and what it refuses."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.random import default_rng
 
 from planner.engine.arrivals import Diurnal, Mmpp2, Poisson, Recorded, Renewal
-from planner.engine.controller import all_remote
+from planner.engine.controller import all_remote, reallocation
 from planner.engine.curves import LogLogCurve
+from planner.engine.sessions import chat
 from planner.engine.simulation import Caching, Decoding, Experiment, Path, Prefill, Transport
+from planner.engine.simulation.kernel import advance
 from planner.engine.simulation.requests import blocks, taking
 from planner.engine.simulation.run import replicate
+from planner.engine.simulation.tcp import Tcp
+from planner.engine.simulation.weather import Weather, Window
 from tests.engine.case_study import homogeneous, prfaas_pd
 from tests.engine.prompts import Tree
 
@@ -120,3 +126,24 @@ def test_prefix_caches_need_a_kvcache_that_grows():
 def test_arrivals_of_an_unknown_kind_are_refused():
     with pytest.raises(TypeError, match="cannot be simulated"):
         replicate(Experiment(homogeneous(), 1.0, arrivals=object()), 1)
+
+
+def test_the_event_loop_is_compiled_once_whatever_is_simulated():
+    """Another type or layout of any array would take as long again as the first compilation."""
+    sessions = Experiment(
+        prfaas_pd(3_000.0), 1.0, requests=200, prompts=chat(), caching=Caching(1e12, 1e12), warm_up=0.0
+    )
+    plain = Experiment(prfaas_pd(), 1.0, requests=200, warm_up=0.0)
+    tcp = Path(tcp=Tcp(8, 0.02), weather=Weather(windows=(Window(1.0, 2.0, 1e9),)))
+    with_more = replace(
+        plain, transport=Transport(4, (tcp,)), decoding=Decoding(True), reallocation=reallocation(), output_scv=1.0
+    )
+    for experiment in (
+        plain,
+        sessions,
+        replace(sessions, caching=None),
+        with_more,
+        replace(plain, deployment=homogeneous()),
+    ):
+        replicate(experiment, 1)
+    assert len(advance.signatures) == 1

@@ -151,3 +151,20 @@ def test_a_worker_that_comes_late_cuts_nothing(whole):
 def test_parts_do_not_stand_in_the_list_of_jobs(whole, client):
     listed = client.get("/api/v1/jobs/").json()["results"]
     assert [job["kind"] for job in listed] == ["front"]
+
+
+def test_a_job_that_comes_later_has_its_turn_before_the_rest_of_a_long_one(whole):
+    parts = parts_of(whole)
+    assert jobs.Claim.take(parts[0].pk, 1)
+    later = jobs.submit("front_shard", "a scenario", {"threshold_tokens": 19400, "index": 0})
+    run(parts[1])  # a worker is told of the second part, and another job has none running
+    assert now(later).state == "succeeded"
+    assert now(parts[1]).state == "queued"
+    run(later)  # the message of the one that is done is good for the one that was left
+    assert now(parts[1]).state == "succeeded"
+
+
+def test_of_parts_of_two_jobs_that_have_as_many_running_the_older_ones_are_next(whole):
+    assert jobs.in_turn() == (parts_of(whole)[0].pk, 1)
+    Job.objects.filter(parent=whole).update(state="succeeded")
+    assert jobs.in_turn() is None

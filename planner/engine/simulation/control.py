@@ -81,13 +81,13 @@ def look(plan: Plan, state: State) -> None:
     clock.busy_decode, clock.up_decode = places[PD_D].area, places[UP_PD_D].area
     if clock.draining != NONE:
         return
-    before = Pressure(clock.short_prefill, clock.short_decode, 0)
+    before = Pressure(clock.short_prefill, clock.short_decode, clock.calm_roles, 0)
     n_d = places[UP_PD_D].count / plan.given[0].max_batch
     given = plan.given[0]
     marks = (given.period_s, given.role_high, given.room, given.role_patience, given.least_prefill, given.least_decode)
-    rule = Reallocation(*marks, given.delay_s)
-    found = reallocated(rule, before, prefill, decode, places[UP_PD_P].count, n_d)
-    clock.short_prefill, clock.short_decode = found.prefill, found.decode
+    rule = Reallocation(*marks, given.delay_s, given.role_calm)
+    found = reallocated(rule, before, prefill, decode, places[UP_PD_P].count, n_d, given.planned_prefill)
+    clock.short_prefill, clock.short_decode, clock.calm_roles = found.prefill, found.decode, found.calm
     if found.change > 0:
         drain_decoder(plan, state)
     elif found.change < 0:

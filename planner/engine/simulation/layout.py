@@ -39,6 +39,8 @@ PLAN = np.dtype(
         ("least_prefill", float),
         ("least_decode", float),
         ("delay_s", float),
+        ("role_calm", float),
+        ("planned_prefill", float),
         ("moves_threshold", np.int64),
         ("moves_roles", np.int64),
         ("failover", np.int64),
@@ -110,6 +112,7 @@ CLOCK = np.dtype(
         ("control_s", float),
         ("short_prefill", float),
         ("short_decode", float),
+        ("calm_roles", float),
         ("busy_prefill", float),  # areas at the last look
         ("up_prefill", float),
         ("busy_decode", float),

@@ -34,6 +34,8 @@ CONFIDENCE = 0.95
 GROWING = 0.005
 """Share of the arriving requests that stays in the system, in half of the replications, where it is not stable, if
 that is more than chance."""
+PAST = 0.8
+"""Of the most that was in the system: below it, queues that come down have come down."""
 WAITING = {Stage.PD_P: WAIT_PD_P, Stage.PRFAAS: WAIT_PRFAAS, Stage.LINK: TAIL, Stage.PD_D: WAIT_PD_D}
 JOINED = {"least_bits": np.minimum, "most_bits": np.maximum}
 """How bins become one; all else is added up."""
@@ -131,6 +133,9 @@ class Report:
     """Requests a second that stay in the system."""
     growth_by_stage_rps: dict[Stage, Estimate]
     stable: bool
+    """Whether the queues do not grow, or did and were coming down again when the last request came."""
+    recovering: bool
+    """Whether they were still coming down then."""
     unfinished: int
     """Requests that nothing could ever finish."""
     series: Series
@@ -152,6 +157,8 @@ def report(experiment: Experiment, runs: Sequence[Replication]) -> Report:
         raise ValueError("needs at least one replication")
     runs = sorted(runs, key=lambda run: run.index)
     grows = [in_system(run.growth_rps) for run in runs]
+    growing, series = bool(np.median(grows) > _by_chance(experiment, runs)), _series(runs)
+    recovering = growing and is_recovering(series.in_system)
     unfinished = sum(run.unfinished for run in runs)
     return Report(
         replications=len(runs),
@@ -176,9 +183,10 @@ def report(experiment: Experiment, runs: Sequence[Replication]) -> Report:
         growth_by_stage_rps={
             stage: estimate([run.growth_rps[place] for run in runs]) for stage, place in _stages(experiment).items()
         },
-        stable=not unfinished and bool(np.median(grows) <= _by_chance(experiment, runs)),
+        stable=not unfinished and (recovering or not growing),
+        recovering=recovering and not unfinished,
         unfinished=unfinished,
-        series=_series(runs),
+        series=series,
     )
 
 
@@ -190,6 +198,19 @@ def goodput(runs: Sequence[Replication], within_s: float) -> Goodput | None:
     shares = np.array([share_within(run.histograms.sum(axis=0), within_s) for run in counted])
     rates_rps = [run.histograms.sum() / run.window_s for run in counted]
     return Goodput(within_s, estimate(shares), estimate(shares * rates_rps))
+
+
+def is_recovering(present: Array) -> bool:
+    """Whether what is in the system over time, at equal distances, has been more and is coming down at its end.
+
+    A tenth of the time is looked at at once: the last is lower than the one before, and well below the highest.
+    """
+    tenth = present.size // 10
+    if not tenth:
+        return False
+    means = np.convolve(present, np.full(tenth, 1 / tenth), mode="valid")
+    last, before = means[-1], means[-1 - tenth]
+    return bool(last < before and last < PAST * means.max())
 
 
 def _by_chance(experiment: Experiment, runs: Sequence[Replication]) -> float:

@@ -87,6 +87,8 @@ class Requests:
         return Drawn(tokens, tokens, output)
 
     def _named(self, prompts: Prompts) -> Batch:
+        # arrays of another layout would have the event loop compiled once more
+        prompts = Prompts._make(np.ascontiguousarray(column) for column in prompts)
         output = np.maximum(prompts.output, 1).astype(float)
         tokens = prompts.tokens.astype(float)
         if self._experiment.caching is None:

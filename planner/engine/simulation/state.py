@@ -166,6 +166,8 @@ def _rules(experiment: Experiment) -> dict[str, float]:
         **{name: getattr(roles, name) for name in ("period_s", "room", "least_prefill", "least_decode", "delay_s")},
         "role_high": roles.high,
         "role_patience": roles.patience,
+        "role_calm": roles.calm,
+        "planned_prefill": experiment.instances[1],
         "moves_threshold": rule.least_tokens < rule.most_tokens,
         "moves_roles": experiment.reallocation is not None,
         "failover": experiment.failover,
