@@ -19,20 +19,22 @@ from planner.engine.simulation import layout
 _sources = hashlib.sha256(inspect.getsource(layout).encode())  # all use its numbers
 _seen: set[str] = set()
 # Without _nrt nothing is allocated inside, and no references are counted: that alone takes ten times as long.
-OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False}
+OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False, "no_cfunc_wrapper": True}
+# Python calls the whole alone: a way in from Python for each function would take twice as long to compile.
+WITHIN = OPTIONS | {"no_cpython_wrapper": True}
 
 
 def compiled[F: Callable[..., object]](function: F) -> F:
     """The function as machine code that becomes part of its callers."""
     _remember(function)
-    inlined: F = numba.njit(forceinline=True, **OPTIONS)(function)
+    inlined: F = numba.njit(forceinline=True, **WITHIN)(function)
     return inlined
 
 
 def seldom[F: Callable[..., object]](function: F) -> F:
     """The function as machine code of its own: for what happens so seldom that a call costs nothing."""
     _remember(function)
-    called: F = numba.njit(**OPTIONS)(function)
+    called: F = numba.njit(**WITHIN)(function)
     return called
 
 
