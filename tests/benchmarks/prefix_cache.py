@@ -8,8 +8,8 @@ from numpy.random import SeedSequence
 
 from planner.engine.arrivals import Poisson
 from planner.engine.sessions import agents, chat
-from planner.engine.simulation.compilation import compiled
 from planner.engine.simulation.prefix_cache import Pool, matched, new_pool, touch_and_keep
+from tests.engine.compiling import from_python
 
 POOL_BLOCKS = 1_000_000
 REQUESTS = 400_000
@@ -24,7 +24,7 @@ CASES = (("no states", 15_000, 0.0, 0), ("a state each", 15_000, 8.0, 0), ("a st
 CASES += (("no states, more than the pool", 40_000, 0.0, 0),)
 
 
-@compiled
+@from_python
 def served(pool: Pool, blocks: np.ndarray, chains: np.ndarray, counts: np.ndarray, state_every: int) -> int:
     """Blocks that were found, of requests one after another."""
     total = 0

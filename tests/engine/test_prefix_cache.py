@@ -9,22 +9,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.engine.simulation import prefix_cache
-from planner.engine.simulation.compilation import compiled
-from planner.engine.simulation.prefix_cache import (
-    END,
-    NOBODY,
-    block_id,
-    find,
-    matched,
-    new_pool,
-    release,
-    reserve,
-    touch_and_keep,
-    used_bytes,
-)
+from planner.engine.simulation.prefix_cache import END, NOBODY, new_pool
 from planner.engine.traces import Blocks, InfiniteCache, joined
 from planner.importers import traces
+from tests.engine.compiling import from_python
 from tests.shared_data import SHARED, needs_shared_data
+
+block_id, find, matched, release, reserve, touch_and_keep, used_bytes = map(
+    from_python,
+    (
+        prefix_cache.block_id,
+        prefix_cache.find,
+        prefix_cache.matched,
+        prefix_cache.release,
+        prefix_cache.reserve,
+        prefix_cache.touch_and_keep,
+        prefix_cache.used_bytes,
+    ),
+)
 
 GENERATED = np.empty(0, dtype=np.int64)
 RUN = 2**20
@@ -298,7 +300,7 @@ def test_a_pool_of_a_few_blocks_takes_a_few_bytes():
     assert sum(part.nbytes for part in new_pool(1000, 1)) < 64 * 1000
 
 
-@compiled
+@from_python
 def found_in(pools: tuple[prefix_cache.Pool, prefix_cache.Pool], which: int, blocks: np.ndarray) -> int:
     return matched(pools[which], blocks, RUN, 0, 0, 5)
 

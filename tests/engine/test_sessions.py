@@ -13,8 +13,11 @@ from numpy.random import SeedSequence
 from planner.engine.arrivals import Diurnal, Mmpp2, Poisson, Recorded, Renewal
 from planner.engine.lengths import Empirical, TruncatedLogNormal
 from planner.engine.sessions import RUN, Sessions, agents, chat, earlier, means, uncached_lengths
-from planner.engine.simulation.prefix_cache import matched, new_pool, touch_and_keep
+from planner.engine.simulation import prefix_cache
+from planner.engine.simulation.prefix_cache import new_pool
+from tests.engine.compiling import from_python
 
+matched, touch_and_keep = from_python(prefix_cache.matched), from_python(prefix_cache.touch_and_keep)
 SEED = 20_260_429
 PLAIN = Sessions(3, 1_000, Empirical([100]), Empirical([50]), Empirical([30]), 5.0, 20.0)
 """Constant lengths."""

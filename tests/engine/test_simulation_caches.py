@@ -8,14 +8,25 @@ from numpy.random import SeedSequence
 
 from planner.engine.controller import static
 from planner.engine.sessions import agents, chat
-from planner.engine.simulation import CacheRouting, Caching, Choice, Decoding, Experiment, Path, Prefill, Transport
+from planner.engine.simulation import (
+    CacheRouting,
+    Caching,
+    Choice,
+    Decoding,
+    Experiment,
+    Path,
+    Prefill,
+    Transport,
+    prefix_cache,
+)
 from planner.engine.simulation.faults import Failures, Faults, Place
-from planner.engine.simulation.prefix_cache import used_bytes
 from planner.engine.simulation.requests import Requests
 from planner.engine.simulation.run import Simulation, replicate
 from tests.engine.case_study import homogeneous, prfaas_pd
+from tests.engine.compiling import from_python
 from tests.engine.prompts import Tree
 
+used_bytes = from_python(prefix_cache.used_bytes)
 SEED = 29
 BLOCK = 512
 LARGE = 1e13

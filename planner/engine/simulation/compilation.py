@@ -25,14 +25,14 @@ WITHIN = OPTIONS | {"no_cpython_wrapper": True}
 
 
 def compiled[F: Callable[..., object]](function: F) -> F:
-    """The function as machine code that becomes part of its callers."""
+    """The function as machine code that becomes part of its callers; Python must not call it, and would crash."""
     _remember(function)
     inlined: F = numba.njit(forceinline=True, **WITHIN)(function)
     return inlined
 
 
 def seldom[F: Callable[..., object]](function: F) -> F:
-    """The function as machine code of its own: for what happens so seldom that a call costs nothing."""
+    """The function as machine code of its own, for what happens seldom; not for Python to call either."""
     _remember(function)
     called: F = numba.njit(**WITHIN)(function)
     return called
