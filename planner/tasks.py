@@ -113,9 +113,9 @@ def run_job(job_id: str, attempt: int) -> None:
         time.sleep(process.TICK_S)  # the consumer is about to close; do not spin until it has
         raise Reject("this worker is going down", requeue=True)
     process.make_ready()
-    # another worker may be quicker with the one whose turn it is; then the one that was told of is as good
-    for job in (jobs.in_turn(), (UUID(job_id), attempt)):
-        if job and (claim := jobs.Claim.take(*job)):
+    # A message is worth one job, whichever: where another worker was quicker with the one whose turn it is, the next.
+    while job := jobs.in_turn():
+        if claim := jobs.Claim.take(*job):
             _work(claim)
             return
 

@@ -98,11 +98,12 @@ def written(value: float, unit: Unit = PLAIN) -> str:
         text = _plain(Context(prec=digits).plus(exact))
         if read(text, unit) == value:
             return text
-    return _plain(Context(prec=20).plus(exact))
+    # midway between two numbers that floats hold, no rounding leads back to the right one
+    return _plain(exact)
 
 
 def _plain(number: Decimal) -> str:
-    number = number.normalize()
+    number = number.normalize(EXACT)
     return f"{number:f}" if not number or -10 <= number.adjusted() <= 18 else str(number)
 
 

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from django import forms
+from django.core.exceptions import ValidationError
 from django.forms.boundfield import BoundField, BoundWidget
 
 from frontend.catalogue.units import PLAIN, Unit, read, written
 from frontend.optimiser.given import Given
+from planner.documents.paths import cut
 
 type Cleaned = Mapping[str, Any]
 type Question = dict[str, Any]
@@ -21,7 +23,23 @@ type Mistakes = Iterator[tuple[str, str]]
 """Fields, and what is wrong with them."""
 
 
-class NumberField(forms.FloatField):
+LONGEST_QUOTE = 40
+"""Characters of what was typed that a refusal repeats."""
+
+
+class Quoting:
+    """A field whose refusal of what is no number repeats it."""
+
+    def to_python(self, value: Any) -> Any:
+        """The number. Raises ValidationError."""
+        try:
+            return super().to_python(value)  # type: ignore[misc] # of the field that it is mixed into
+        except ValidationError as refused:
+            typed = cut(str(value).strip(), LONGEST_QUOTE)
+            raise ValidationError(f"{refused.messages[0]} “{typed}” is none.", code="invalid") from refused
+
+
+class NumberField(Quoting, forms.FloatField):
     """A number in people's unit; what comes of it is in the stored one. What was typed stays, whatever it is."""
 
     def __init__(self, unit: Unit = PLAIN, **more: Any) -> None:
@@ -38,7 +56,7 @@ class NumberField(forms.FloatField):
         return "" if value is None else written(value, self.unit)
 
 
-class CountField(forms.IntegerField):
+class CountField(Quoting, forms.IntegerField):
     """A whole number of something."""
 
     def __init__(self, unit: str, **more: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from frontend import words
+from frontend.catalogue.units import PLAIN, Unit, written
 from frontend.optimiser.fields import Part, Question, Row, one_of
 from frontend.optimiser.given import Given
 from frontend.optimiser.problems import Problem
@@ -76,8 +78,9 @@ class QuestionForm(forms.Form):
 
     def summary(self) -> list[tuple[str, str, str]]:
         """All that is wrong: where it stands, what that is called, and what is wrong with it."""
+        legends = {part.choice: part.legend for part in self.parts}
         return [
-            (_address(self.fields[name], name), _label(self.fields[name], name), str(error))
+            (_address(self.fields[name], name), _label(self.fields[name], legends.get(name, name)), str(error))
             for name in self.fields
             for error in self.errors.get(name, [])
         ]
@@ -116,12 +119,28 @@ class QuestionForm(forms.Form):
         places = {"form": "form"}
         places |= {path: field for part in self.parts for path, field in part.places(self.cleaned_data).items()}
         field = place(error.field or "", places)
-        self._refuse(field, error.message if field else str(error))
+        self._refuse(field, self.say(error, field))
+
+    def say(self, error: FieldError, field: str | None) -> str:
+        """What is wrong, in the unit in which the field was typed."""
+        if field is None:
+            return str(error) if error.field else error.message
+        return in_unit(error.message, getattr(self.fields[field], "unit", PLAIN))
 
     def _refuse(self, field: str | None, said: str) -> None:
         self.add_error(field, said)
         if field:
             self.fields[field].widget.attrs["aria-invalid"] = "true"
+
+
+LIMIT = re.compile(r"(must be (?:greater than|at least|less than|at most)|must be above the lowest,) (\d[\d.e+-]*)")
+
+
+def in_unit(message: str, unit: Unit) -> str:
+    """A message whose limit is in the stored unit, with that in people's."""
+    if unit.scale == 1:
+        return message
+    return LIMIT.sub(lambda found: f"{found[1]} {written(float(found[2]), unit)} {unit.text}", message)
 
 
 def typed_in(form: QuestionForm) -> dict[str, str | list[str]]:
@@ -177,5 +196,5 @@ def _address(field: forms.Field, name: str) -> str:
     return f"{name}_0" if isinstance(field.widget, forms.RadioSelect) else name
 
 
-def _label(field: forms.Field, name: str) -> str:
-    return str(field.widget.attrs.get("aria-label") or field.label or name)
+def _label(field: forms.Field, otherwise: str) -> str:
+    return str(field.widget.attrs.get("aria-label") or field.label or otherwise)

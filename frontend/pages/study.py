@@ -9,7 +9,7 @@ from django.http import HttpRequest, JsonResponse
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_safe
 
-from frontend.simulator import study, study_chart
+from frontend.simulator import study_chart, study_headline
 from planner.models import Job
 from planner.simulating import plain
 from planner.simulating.studies import document, result
@@ -29,7 +29,7 @@ def variants(request: HttpRequest, job_id: UUID) -> JsonResponse:
     said = {"ended": len(ended), "parts": job.shards.count()}
     if found is None:
         return JsonResponse(said | {"headline": "", "chart": None})
-    return JsonResponse(said | {"headline": study.headline(found), "chart": study_chart.chart(found)})
+    return JsonResponse(said | {"headline": study_headline.headline(found), "chart": study_chart.chart(found)})
 
 
 def _so_far(job: Job, ended: list[int]) -> dict[str, object] | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from frontend import figures, words
 from frontend.simulator.charts import charts
-from frontend.simulator.flows import PERCENTILES, Row, flows, interval
+from frontend.simulator.flows import PERCENTILES, Row, carried_rps, flows, interval, share
 from frontend.simulator.parting import partings
 from frontend.simulator.parts.routing import ORDERS, POLICIES
 from frontend.simulator.unheard import approximation
@@ -15,6 +15,7 @@ from planner import evaluation
 from planner.engine.latency import LoadedTtft
 from planner.engine.throughput import Form
 from planner.management import simulated_facts
+from planner.management.idle import idle
 from planner.simulating.document import Asked
 
 type Document = dict[str, Any]
@@ -27,6 +28,8 @@ WAITS = {
     "pd_d": "wait for a slot; by iteration, for the end of a step too",
 }
 """What a request waits for at each stage."""
+NARROW, ALIKE = 0.9, 0.01
+"""Of the most that the link could carry: below the one it was narrow, within the other as narrow as it ever was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +89,7 @@ def _kept(result: Document) -> str:
     kept = result.get("goodput")
     if not kept:
         return ""
-    return (
-        f" {interval(kept['share'], figures.percent, ' %')} of requests have their first token within {_within(kept)}."
-    )
+    return f" {share(kept['share'], ' %')} of requests have their first token within {_within(kept)}."
 
 
 def _within(kept: Document) -> str:
@@ -97,13 +98,14 @@ def _within(kept: Document) -> str:
 
 def _notes(result: Document, asked: Asked) -> list[str]:
     """What a reader must know, and the headline does not say."""
+    does_nothing = list(idle(asked))
     if result["stable"]:
-        return list(result["notes"])
+        return [*result["notes"], *does_nothing]
     found = ["There is no TTFT then: it would say how long was simulated, and not how long requests take."]
     if asked.run.brown_out or asked.run.faults or (asked.run.weather and asked.run.weather.windows):
         what = "The brown-out" if asked.run.brown_out else "What happens meanwhile"
         found.append(f"{what} is part of what is counted: more requests show whether the queues come down after.")
-    return found
+    return [*found, *does_nothing]
 
 
 def _grows(result: Document) -> str:
@@ -140,17 +142,35 @@ def _stages(result: Document, formulas: Document, loaded: LoadedTtft | None) -> 
         if busy is None:
             continue
         at = formulas["stages"][stage]
-        expected = result["rate_rps"] / at["lambda_rps"] if at and at["lambda_rps"] else None
+        expected = carried_rps(result) / at["lambda_rps"] if at and at["lambda_rps"] else None
         # The formula's wait for the link is for its turn, which is not a transfer's tail.
         by_formula = None if stage == "link" else approximate.get(stage)
         cells = (
-            interval(busy, figures.percent),
+            share(busy),
             figures.percent(expected),
             interval(wait, figures.milli),
             figures.milli(by_formula),
         )
-        rows.append(Row(title, WAITS[stage], cells, stage=stage))
+        what = WAITS[stage] + (_of_the_link(result) if stage == "link" else "")
+        rows.append(Row(title, what, cells, stage=stage))
     return rows
+
+
+def _of_the_link(result: Document) -> str:
+    """What its utilisation is of, where it could not carry the same at any time."""
+    series = result["series"]
+    known = series.get("capacity_bps") or []
+    pairs = [(bps, crossed) for bps, crossed in zip(known, series["egress_bps"], strict=False) if bps is not None]
+    widest, least = (of((bps for bps, _ in pairs), default=0.0) for of in (max, min))
+    if least >= NARROW * widest:
+        return ""
+    said = ". Busy is what crossed of all that could have crossed, over all of the time together"
+    narrow = [(bps, crossed) for bps, crossed in pairs if bps <= least + ALIKE * widest]
+    possible_bps, crossed_bps = (sum(column) / len(narrow) for column in zip(*narrow, strict=True))
+    if figures.gbps(possible_bps) == figures.gbps(0.0):
+        return f"{said}; nothing could cross for a while"
+    most = min(1.0, crossed_bps / possible_bps)
+    return f"{said}; while it was narrowest, {figures.gbps(possible_bps)} Gbps, {figures.percent(most)} %"
 
 
 def _facts(result: Document, asked: Asked) -> list[tuple[str, str]]:
@@ -161,7 +181,7 @@ def _facts(result: Document, asked: Asked) -> list[tuple[str, str]]:
         ("Replications", f"{run.replications:,} of {run.requests:,} requests"),
         ("Warm-up, not counted", f"{figures.share(run.warm_up)} %"),
         ("Seed", str(run.seed)),
-        ("Arrivals", asked.scenario.parsed.traffic.arrivals.process),
+        simulated_facts.arrivals(asked),
         ("Policy", POLICIES[run.policy][0]),
         ("Order", ORDERS[run.order][0]),
     ]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from frontend.simulator.flows import carried_rps, steady_egress_bps
 from planner import evaluation
 from planner.engine.latency import LoadedTtft
-from planner.management import simulated_facts
+from planner.management import possible, simulated_facts
 from planner.simulating.document import Asked
 
 type Document = dict[str, Any]
@@ -20,14 +21,15 @@ def charts(result: Document, asked: Asked, loaded: LoadedTtft | None) -> Documen
     run, experiment = asked.run, asked.experiment
     given = experiment.deployment.threshold_tokens
     return {
-        "ttft": result["ttft_s"],
+        "ttft": shown_times(result["ttft_s"]),
         "decoding": simulated_facts.decoding(run),
-        "routes": result["ttft_by_route_s"],
+        "routes": {route: shown_times(times) for route, times in result["ttft_by_route_s"].items()},
         "unloaded": result["steady"]["ttft_unloaded_s"],
         "approximation": {name: getattr(loaded, name) for name in ("mean", "p50", "p90", "p99")} if loaded else None,
         "series": result["series"],
         "capacity": capacity(result, asked),
-        "steady_egress_bps": result["steady"]["egress_bps"],
+        "steady_egress_bps": steady_egress_bps(result),
+        "steady_rate_rps": carried_rps(result),
         "has_link": experiment.deployment.link is not None,
         "given_threshold_tokens": evaluation.number(given),
         "growth_rps": result["growth_rps"],
@@ -36,6 +38,11 @@ def charts(result: Document, asked: Asked, loaded: LoadedTtft | None) -> Documen
         "warm_up_s": run.warm_up * run.requests / experiment.rate_rps,
         "provenance": {"kind": result["provenance"], "source": SOURCE},
     }
+
+
+def shown_times(times: Document | None) -> Document | None:
+    """Times with bounds that can be."""
+    return times and {name: possible.clipped(estimate) for name, estimate in times.items()}
 
 
 def capacity(result: Document, asked: Asked) -> Document | None:

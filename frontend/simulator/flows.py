@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from frontend import figures
+from planner.management import possible
 from planner.simulating.document import Asked
 
 type Document = dict[str, Any]
@@ -27,13 +29,20 @@ class Row:
     stage: str = ""
 
 
-def interval(estimate: Estimate | None, write: Write, unit: str = "") -> str:
-    """A mean with its 95 % confidence interval: `7.34 s [7.10, 7.57]`."""
+def interval(
+    estimate: Estimate | None, write: Write, unit: str = "", least: float = 0.0, most: float = math.inf
+) -> str:
+    """A mean with its 95 % confidence interval: `7.34 s [7.10, 7.57]`; of bounds that cannot be, what can."""
     if estimate is None:
         return figures.NONE
-    mean, low, high = (estimate[name] for name in ("mean", "low", "high"))
+    mean, low, high = (possible.within(estimate[name], least, most) for name in ("mean", "low", "high"))
     bounds = "" if low is None or high is None else f" [{write(low)}, {write(high)}]"
     return f"{write(mean)}{unit}{bounds}"
+
+
+def share(estimate: Estimate | None, unit: str = "") -> str:
+    """A share of a whole, in percent."""
+    return interval(estimate, figures.percent, unit, most=1.0)
 
 
 def flows(result: Document, asked: Asked) -> Iterator[Row]:
@@ -42,9 +51,9 @@ def flows(result: Document, asked: Asked) -> Iterator[Row]:
     yield _row("Offloaded requests, p", "P(L > t)", result["offload_fraction"], figures.percent, "%",
         steady["offload_fraction"])  # fmt: skip
     yield _row("Egress", "rate · p · S_kv of offloaded requests", result["egress_bps"], figures.gbps, "Gbps",
-        steady["egress_bps"], "link")  # fmt: skip
+        steady_egress_bps(result), "link")  # fmt: skip
     yield _row("Throughput", "requests that leave the system; in steady state as many as arrive, up to Λ_max",
-        result["throughput_rps"], figures.rate, "req/s", _carried(result))  # fmt: skip
+        result["throughput_rps"], figures.rate, "req/s", carried_rps(result))  # fmt: skip
     yield from _goodput(result.get("goodput"))
     yield from _tpot(result.get("tpot_s"), asked)
     yield from _of_caches(result, asked)
@@ -56,12 +65,20 @@ def _row(
     label: str, formula: str, estimate: Estimate | None, write: Write, unit: str, steady: float | None = None,
     stage: str = "",
 ) -> Row:  # fmt: skip
-    return Row(label, formula, (interval(estimate, write), write(steady)), unit, stage)
+    most = 1.0 if unit.startswith("%") else math.inf
+    return Row(label, formula, (interval(estimate, write, most=most), write(steady)), unit, stage)
 
 
-def _carried(result: Document) -> float:
+def carried_rps(result: Document) -> float:
+    """What the formulas carry of what arrives: all of it up to Λ_max."""
     most: float | None = result["steady"]["lambda_max_rps"]
     return float(result["rate_rps"]) if most is None else min(float(result["rate_rps"]), most)
+
+
+def steady_egress_bps(result: Document) -> float | None:
+    """What crosses in steady state of what is carried."""
+    offered: float | None = result["steady"]["egress_bps"]
+    return None if offered is None else offered * carried_rps(result) / float(result["rate_rps"])
 
 
 def _goodput(kept: Document | None) -> Iterator[Row]:
@@ -103,14 +120,14 @@ def _of_caches(result: Document, asked: Asked) -> Iterator[Row]:
 
 def _of_tcp(result: Document) -> Iterator[Row]:
     again = result.get("resent_fraction")
-    if again and again["mean"]:
+    if possible.is_worth_telling(again):
         yield _row("Retransmitted", "sent once more, by Mathis' formula", again, _fine, "% of what crossed",
             stage="link")  # fmt: skip
 
 
 def _fine(value: float | None) -> str:
-    """A small share."""
-    return figures.NONE if value is None else f"{100 * value:.3g}"
+    """A small share, in percent."""
+    return figures.NONE if value is None else figures.rounded(100 * value, 3)
 
 
 def _of_faults(result: Document, asked: Asked) -> Iterator[Row]:

@@ -13,6 +13,7 @@ from frontend.optimiser.fields import Question
 from frontend.optimiser.form import Drawn, QuestionForm, Typed, asking
 from frontend.optimiser.given import Given
 from frontend.optimiser.problems import Problem
+from frontend.simulator import spoken, varied
 from frontend.simulator.parts.link import BrownOut, Paths, Tcp, Transfer, Weather
 from frontend.simulator.parts.load import Counting, Load, Promise
 from frontend.simulator.parts.prompts import Caches, Prompts
@@ -25,6 +26,7 @@ from planner.documents.errors import DocumentError, FieldError
 from planner.models import Job
 from planner.scenario.build import cluster_of_role
 from planner.simulating.schema import Run
+from planner.simulating.studies.quantities import QUANTITIES
 
 TITLE = "Simulate"
 ANSWERS = (
@@ -91,6 +93,13 @@ class SimulationForm(QuestionForm):
             return studies.submit(study | {"simulation": self.question()}, by)
         except DocumentError as problem:
             raise DocumentError([_of_simulation(error) for error in problem.told], problem.more) from problem
+
+    def say(self, error: FieldError, field: str | None) -> str:
+        told = replace(error, message=spoken.said(error))
+        varied_by = self.cleaned_data.get("study") or ""
+        found = super().say(told, field)
+        is_one = error.field == "values" and varied_by in QUANTITIES and error.value is not None
+        return f"{varied.written(varied_by, error.value)} {found}" if is_one else found
 
 
 def _of_simulation(error: FieldError) -> FieldError:

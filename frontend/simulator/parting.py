@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from frontend import figures, words
+from frontend.simulator.flows import steady_egress_bps
 from frontend.simulator.unheard import unheard
+from planner.engine.throughput import evaluate
 from planner.simulating.document import Asked
 from planner.simulating.prompts import SessionPrompts
 
@@ -14,6 +18,8 @@ type Document = dict[str, Any]
 
 CLOSE = 0.005
 """Relative difference within which a single replication is said to agree."""
+FAR = 0.05
+"""Relative change of t that is told of."""
 WAITING = {
     "prfaas": "for a PrfaaS instance",
     "pd_p": "for a PD prefill instance",
@@ -31,18 +37,18 @@ def partings(result: Document, asked: Asked) -> Iterator[str]:
         yield _ttft(result)
     if unknown := unheard(asked):
         yield f"The formulas know nothing of {words.listed(unknown)}."
-    steady = result["steady"]
     if result["stable"] and (result["load"] or 0.0) > 1:
         yield _beyond(result, asked)
-    flows: list[tuple[str, str, Callable[[float | None], str], str]] = [
-        ("The offloaded share", "offload_fraction", figures.percent, "%"),
-        ("Egress", "egress_bps", figures.gbps, "Gbps"),
-    ]
+    elif not result["stable"]:
+        yield from _more_than_capacity(result, asked)
     if asked.experiment.deployment.prfaas is None:
         return
-    for what, field, write, unit in flows:
-        if steady[field] is not None:
-            yield _flow(what, result[field], steady[field], write, unit, list(_reasons(result, asked)))
+    why = Why(list(_reasons(result, asked)), list(moves(result, asked)))
+    share, egress_bps = result["steady"]["offload_fraction"], steady_egress_bps(result)
+    if share is not None:
+        yield from _flow("The offloaded share", result["offload_fraction"], share, figures.percent, "%", why)
+    if egress_bps is not None:
+        yield from _flow("Egress", result["egress_bps"], egress_bps, figures.gbps, "Gbps", why)
 
 
 def _ttft(result: Document) -> str:
@@ -67,27 +73,73 @@ def _beyond(result: Document, asked: Asked) -> str:
     return f"More is carried than Λ_max, {most} req/s: that is of t as given, and the policy routes otherwise."
 
 
+def _more_than_capacity(result: Document, asked: Asked) -> Iterator[str]:
+    """Why more leaves than Λ_max though queues grow: that is where the first stage is full, and others are not yet."""
+    carried, most = result["throughput_rps"]["mean"], result["steady"]["lambda_max_rps"]
+    if most is None or figures.rate(carried) == figures.rate(most) or carried < most:
+        return
+    others = unheard(asked)
+    if others:
+        yield f"More is carried than Λ_max, {figures.rate(most)} req/s: that is without {words.listed(others)}."
+        return
+    at = evaluate(asked.experiment.deployment)
+    if not at.theta_prfaas_rps or not math.isfinite(at.theta_prfaas_rps + at.theta_pd_p_rps):
+        return
+    together = min(at.theta_prfaas_rps + at.theta_pd_p_rps, at.theta_pd_d_rps)
+    yield (
+        f"More is carried than Λ_max, {figures.rate(most)} req/s: there the first stage is full. Beyond it requests "
+        "pile up at that stage while the other stages still take more of theirs, up to "
+        f"min(Θ_prfaas + Θ_pd-p, Θ_pd-d) = {figures.rate(together)} req/s; not in the shares in which they arrive."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """What makes flows other than the formulas have them, and what moved meanwhile."""
+
+    reasons: list[str]
+    moves: list[str]
+
+
 def _flow(
     what: str,
     simulated: Mapping[str, float | None],
     steady: float,
     write: Callable[[float | None], str],
     unit: str,
-    reasons: list[str],
-) -> str:
+    why: Why,
+) -> Iterator[str]:
     mean, low, high = (simulated[name] for name in ("mean", "low", "high"))
     if mean is None:
-        return f"{what} was not counted."
+        yield f"{what} was not counted."
+        return
     if low is None or high is None:
         agrees, within = abs(mean - steady) <= CLOSE * steady, f"to {100 * CLOSE:g} %"
     else:
         agrees, within = low <= steady <= high, "within the interval"
-    if agrees:
-        return f"{what} is what the formulas say, {within}."
-    side = "above" if mean > steady else "below"
-    return (
-        f"{what}, {write(mean)} {unit}, is {side} the {write(steady)} {unit} of the formulas: {words.listed(reasons)}."
-    )
+    if agrees and why.moves:
+        yield (
+            f"{what}, {write(mean)} {unit}, is near the {write(steady)} {unit} of the formulas, which have t and "
+            f"N_p/N_d as given; but {words.listed(why.moves)}."
+        )
+    elif agrees:
+        yield f"{what} is what the formulas say, {within}."
+    elif write(mean) != write(steady):
+        side = "above" if mean > steady else "below"
+        than = f"is {side} the {write(steady)} {unit} of the formulas"
+        yield f"{what}, {write(mean)} {unit}, {than}: {words.listed(why.reasons)}."
+
+
+def moves(result: Document, asked: Asked) -> Iterator[str]:
+    """Between what t and N_p/N_d were over time, where they did not stay."""
+    series = result["series"]
+    known = [value for value in series["threshold_tokens"] if value is not None]
+    if known and max(known) > min(known) * (1 + FAR):
+        yield f"t was between {figures.tokens(min(known))} and {figures.tokens(max(known))} tokens"
+    roles = {"N_p": series.get("prefill_instances"), "N_d": series.get("decode_instances")}
+    for name, values in roles.items() if asked.run.roles else ():
+        if values and figures.rounded(min(values), 1) != figures.rounded(max(values), 1):
+            yield f"{name} was between {min(values):.3g} and {max(values):.3g}"
 
 
 def _reasons(result: Document, asked: Asked) -> Iterator[str]:
@@ -133,8 +185,9 @@ def _of_conditions(result: Document, asked: Asked) -> Iterator[str]:
         others = ", and others took their requests" if run.failover else ""
         yield f"instances were down for a while{others}"
     if run.roles and (changes := result.get("conversions")) and changes["mean"]:
-        follows = ", and t with them" if asked.experiment.best_tokens else ""
-        yield f"instances changed their role {changes['mean']:,.1f} times in a replication{follows}"
+        moved = list(moves(result, asked))
+        between = f" ({words.listed(moved)})" if moved else ""
+        yield f"instances changed their role {changes['mean']:,.1f} times in a replication{between}"
 
 
 def _chance(result: Document) -> Iterator[str]:

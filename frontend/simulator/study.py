@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from frontend import figures, words
-from frontend.simulator import varied
-from frontend.simulator.flows import PERCENTILES, Estimate, interval
+from frontend.simulator import spoken, varied
+from frontend.simulator.flows import PERCENTILES, Estimate, interval, share
 from frontend.simulator.parts.routing import ORDERS, POLICIES
 from frontend.simulator.study_chart import chart
+from frontend.simulator.study_headline import headline
 from planner.management import simulated_facts
+from planner.management.idle import idle
+from planner.simulating.studies import verdict
 from planner.simulating.studies.document import Asked
 from planner.simulating.studies.features import FEATURES
 
@@ -25,8 +29,6 @@ DIFFERENCES = {
     "goodput_rps": ("goodput", "req/s", figures.rate),
 }
 """The columns of the table of differences; the document has more."""
-MOST_TOLD = 4
-"""Features that the headline has room for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,8 @@ class Cell:
 
     text: str
     is_soft: bool = False
+    said: str = ""
+    """More of it, for who points at it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +84,7 @@ def answer(result: Document, asked: Asked) -> Answer:
     """The page of a result."""
     return Answer(
         headline=headline(result),
-        notes=tuple(result["notes"]),
+        notes=tuple(_notes(result, asked)),
         varied=title(result),
         caption=f"TTFT of all requests, decode {simulated_facts.decoding(asked.base.run)}",
         against=f"Against {varied.name(result, varied.base(result))}" if result["baseline"] else "",
@@ -93,84 +97,15 @@ def answer(result: Document, asked: Asked) -> Answer:
     )
 
 
+def _notes(result: Document, asked: Asked) -> Iterator[str]:
+    """What the headline does not say, in the form's words."""
+    for note in (*result["notes"], *idle(asked.base, is_rate_known=asked.baseline is not None)):
+        yield spoken.in_words(note)
+
+
 def title(result: Document) -> str:
     """What the variants differ in; its unit stands beside each value."""
     return str(result["title"]) if result["vary"] else "Variant"
-
-
-# --- the sentence that a reader takes away -----------------------------------------------------------------------
-
-
-def headline(result: Document) -> str:
-    """Where the knee is, what each feature does, or which variant is the best."""
-    if result["knee"]:
-        return _knee(result)
-    stable = [variant for variant in result["variants"] if variant["ttft_s"]]
-    if not stable:
-        return "No variant is stable: there is no TTFT to compare."
-    return _ablated(result) if result["kind"] == "ablation" else _best(result, stable)
-
-
-def _knee(result: Document) -> str:
-    knee, vary = result["knee"], result["vary"]
-    limit = f"P90 of TTFT is twice that at the lowest load, {figures.seconds(knee['ttft_p90_s'])} s"
-    within = varied.written(vary, knee["within"])
-    if knee["beyond"] is None:
-        return f"The knee, where {limit}, is beyond {within}: nothing that was simulated is past it."
-    between = f"between {within} and {varied.written(vary, knee['beyond'])}"
-    if knee["at"] is None:
-        return f"The knee, where {limit}, is {between}, which is not stable."
-    at = varied.written(vary, float(f"{knee['at']:.3g}"))
-    return f"TTFT turns up at {at}: there {limit} (a straight line {between})."
-
-
-def _ablated(result: Document) -> str:
-    """What P90 does without each feature, the largest change first."""
-    off = [variant for variant in result["variants"] if variant["differences"]]
-    told = [(variant, variant["differences"].get("ttft_p90_s")) for variant in off]
-    known = sorted((pair for pair in told if pair[1]), key=lambda pair: abs(pair[1]["mean"]), reverse=True)
-    said = [_without(variant, difference) for variant, difference in known[:MOST_TOLD]]
-    said += [f"{_feature(variant)} it is not stable" for variant, difference in told if difference is None]
-    sentence = "; ".join(said)
-    return f"{sentence[0].upper()}{sentence[1:]}." if said else "Nothing to compare has ended yet."
-
-
-def _feature(variant: Document) -> str:
-    feature = FEATURES.get(variant["name"])
-    return f"without {feature.title[0].lower()}{feature.title[1:]}" if feature else str(variant["title"])
-
-
-def _without(variant: Document, difference: Document) -> str:
-    if difference["is_clear"] is False:
-        return f"{_feature(variant)} P90 of TTFT is no different"
-    side = "longer" if difference["mean"] > 0 else "shorter"
-    low, high = sorted(abs(value) if value is not None else 0.0 for value in (difference["low"], difference["high"]))
-    bounds = "" if difference["low"] is None else f" [{figures.milli(low)}, {figures.milli(high)}]"
-    return f"{_feature(variant)} P90 of TTFT is {figures.milli(abs(difference['mean']))} s{bounds} {side}"
-
-
-def _best(result: Document, stable: list[Document]) -> str:
-    """Between which variants P90 is, and which are stable."""
-    ordered = sorted(stable, key=lambda variant: float(variant["ttft_s"]["p90"]["mean"]))
-    least, *_, most = ordered if len(ordered) > 1 else (ordered[0], ordered[0])
-    said = f"P90 of TTFT is the least with {_called(result, least)}"
-    if least is not most:
-        said += f", and the greatest with {_called(result, most)}"
-    return f"{said}.{_reach(result, stable)}"
-
-
-def _called(result: Document, variant: Document) -> str:
-    p90 = interval(variant["ttft_s"]["p90"], figures.seconds, " s")
-    return f"{varied.name(result, variant)}, {p90}"
-
-
-def _reach(result: Document, stable: list[Document]) -> str:
-    """Which variants are stable, where not all are."""
-    if len(stable) == len(result["variants"]):
-        return ""
-    names = [varied.name(result, variant) for variant in stable]
-    which = f"from {names[0]} to {names[-1]}" if varied.is_numeric(result) and len(names) > 1 else words.listed(names)
-    return f" Stable: {which}."
 
 
 # --- tables ------------------------------------------------------------------------------------------------------
@@ -222,12 +157,12 @@ def _carried(variant: Document, has_promise: bool, stages: list[str]) -> Iterato
     yield interval(variant["throughput_rps"], figures.rate)
     if has_promise:
         kept = variant.get("goodput") or {}
-        yield interval(kept.get("share"), figures.percent)
+        yield share(kept.get("share"))
         yield interval(kept.get("rate_rps"), figures.rate)
-    yield interval(variant["offload_fraction"], figures.percent)
+    yield share(variant["offload_fraction"])
     yield interval(variant["egress_bps"], figures.gbps)
     for stage in stages:
-        yield interval(variant["utilisation"].get(stage), figures.percent)
+        yield share(variant["utilisation"].get(stage))
 
 
 def _differences(result: Document) -> Table:
@@ -239,23 +174,28 @@ def _differences(result: Document) -> Table:
     columns = tuple((DIFFERENCES[each][0], DIFFERENCES[each][1]) for each in measures)
     rows = []
     for variant in others:
-        found = [difference(variant["differences"].get(each), DIFFERENCES[each][2]) for each in measures]
+        found = [
+            difference(variant["differences"].get(each), DIFFERENCES[each][2], variant["replications"])
+            for each in measures
+        ]
         rows.append(_row(result, variant, tuple(found)))
     return Table(columns, tuple(rows))
 
 
-def difference(found: Document | None, write: Callable[[float | None], str]) -> Cell:
-    """`+0.074 [+0.051, +0.097] (+0.9 %)`, or `no difference` with the interval that says so."""
+def difference(found: Document | None, write: Callable[[float | None], str], replications: int) -> Cell:
+    """`+0.074 [+0.051, +0.097] (+0.9 %)`; before what may be chance, or is no difference, that is said."""
     if found is None:
         return Cell(figures.NONE)
     estimate: Estimate = {bound: found[bound] for bound in ("mean", "low", "high")}
-    text = interval(estimate, lambda value: _signed(value, write))
-    if found["is_clear"] is False:
-        return Cell(f"no difference: {text}", is_soft=True)
-    if found["is_clear"] is None:
+    text = interval(estimate, lambda value: _signed(value, write), least=-math.inf)
+    judged = verdict.of(found)
+    if judged is None:
         return Cell(text, is_soft=True)
-    share = found["share"]
-    return Cell(text if share is None else f"{text} ({_signed(share, figures.percent)} %)")
+    if judged != "clear":
+        said = verdict.untold(replications) if judged == "within_chance" else ""
+        return Cell(f"{verdict.SHORT[judged]}: {text}", is_soft=True, said=said)
+    of_base = found["share"]
+    return Cell(text if of_base is None else f"{text} ({_signed(of_base, figures.percent)} %)")
 
 
 def _signed(value: float | None, write: Callable[[float | None], str]) -> str:
@@ -281,5 +221,5 @@ def _facts(result: Document, asked: Asked) -> list[tuple[str, str]]:
     if result["vary"] != "policy":
         found.append(("Policy", POLICIES[run.policy][0] if run.policy in POLICIES else run.policy))
     if result["vary"] != "arrivals_cv":
-        found.append(("Arrivals", asked.base.scenario.parsed.traffic.arrivals.process))
+        found.append(simulated_facts.arrivals(asked.base))
     return [*found, ("Order", ORDERS[run.order][0]), *simulated_facts.facts(asked.base)]

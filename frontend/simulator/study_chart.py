@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from frontend.simulator import varied
-from frontend.simulator.charts import SOURCE
+from frontend.simulator.charts import SOURCE, shown_times
 from planner.engine.simulation.comparison import MEASURES
+from planner.management import possible
+from planner.simulating.studies import verdict
 from planner.simulating.studies.quantities import QUANTITIES
 
 type Document = dict[str, Any]
@@ -35,10 +37,12 @@ def chart(result: Document) -> Document:
 
 
 def _point(result: Document, variant: Document) -> Document:
-    kept = ("value", "stable", "rate_rps", "load", "ttft_s", "utilisation", "differences")
+    kept = ("value", "stable", "rate_rps", "load", "differences")
     return {
         "name": varied.name(result, variant),
         **{key: variant[key] for key in kept},
+        "ttft_s": shown_times(variant["ttft_s"]),
+        "utilisation": {stage: possible.clipped(busy, 1.0) for stage, busy in variant["utilisation"].items()},
         "unloaded_s": variant["steady"]["ttft_unloaded_s"],
         "lambda_max_rps": variant["steady"]["lambda_max_rps"],
     }
@@ -53,7 +57,7 @@ def lines(result: Document) -> Iterator[list[Any]]:
         result["vary"] or "variant", "rate_rps", "lambda_max_rps", "stable",
         *(f"{measure}_{bound}" for measure in measures for bound in BOUNDS),
         *(f"utilisation_{stage}_{bound}" for stage in stages for bound in BOUNDS),
-        *(f"difference_{each}_{bound}" for each in names for bound in BOUNDS),
+        *(f"difference_{each}_{bound}" for each in names for bound in (*BOUNDS, "verdict")),
     ]  # fmt: skip
     for each in result["variants"]:
         found = _measures(each)
@@ -63,7 +67,7 @@ def lines(result: Document) -> Iterator[list[Any]]:
             value, each["rate_rps"], each["steady"]["lambda_max_rps"], each["stable"],
             *(bound for measure in measures for bound in _bounds(found[measure])),
             *(bound for stage in stages for bound in _bounds(each["utilisation"].get(stage))),
-            *(bound for name in names for bound in _bounds(differences.get(name))),
+            *(bound for name in names for bound in _difference(differences.get(name))),
         ]  # fmt: skip
 
 
@@ -77,6 +81,11 @@ def _measures(variant: Document) -> dict[str, Document | None]:
         "offload_fraction": variant["offload_fraction"],
         "egress_bps": variant["egress_bps"],
     }
+
+
+def _difference(found: Document | None) -> list[Any]:
+    judged = verdict.of(found) if found else None
+    return [*_bounds(found), verdict.SHORT[judged] if judged else None]
 
 
 def _bounds(estimate: Document | None) -> list[float | None]:

@@ -39,7 +39,7 @@ class Study(Part):
     def fields(self) -> dict[str, forms.Field]:
         ranges = _ranges(self.given)
         titles = {ONCE: "Once"} | {name: f"Sweep: {QUANTITIES[name].title.lower()}" for name in ranges}
-        titles |= {POLICIES: "Compare routing policies", ABLATION: "Ablation"}
+        titles |= ({POLICIES: "Compare routing policies"} if _has_policies(self.given) else {}) | {ABLATION: "Ablation"}
         found: dict[str, forms.Field] = {"study": one_of(titles, ONCE)}
         found["study"].required = False
         for name, within in ranges.items():
@@ -144,16 +144,26 @@ def _is_whole(study: dict[str, Any]) -> bool:
     return bool(on(asked) == study["features"])
 
 
+def _has_policies(given: Given) -> bool:
+    asked = _asked(given)
+    return asked is not None and QUANTITIES[POLICIES].is_possible(asked)
+
+
 def _ranges(given: Given) -> dict[str, Range]:
     """What can be swept in a scenario, with the range that a form starts from; nothing of one that cannot be simulated,
     of which the form says why once it is asked."""
-    try:
-        asked = simulations.parse({"scenario": given.scenario.document(), "load": FIRST_LOAD}, store.STORED)
-    except DocumentError:
-        return {}
-    found = {}
-    for name, quantity in QUANTITIES.items():
-        suits = quantity.suits(asked) if quantity.is_possible(asked) else None
+    asked = _asked(given)
+    found: dict[str, Range] = {}
+    for name, quantity in QUANTITIES.items() if asked else ():
+        suits = quantity.suits(asked) if asked and quantity.is_possible(asked) else None
         if isinstance(suits, Range):
             found[name] = suits
     return found
+
+
+def _asked(given: Given) -> simulations.Asked | None:
+    """A simulation of a scenario, as a form starts from it; None of one that cannot be simulated."""
+    try:
+        return simulations.parse({"scenario": given.scenario.document(), "load": FIRST_LOAD}, store.STORED)
+    except DocumentError:
+        return None

@@ -7,12 +7,20 @@ from collections.abc import Iterator
 
 from planner.engine.simulation.tcp import Tcp
 from planner.engine.simulation.weather import ConstantUse, DiurnalUse, Weather
+from planner.entries.traffic import RenewalArrivals
 from planner.simulating.document import Asked
-from planner.simulating.prompts import TracePrompts
+from planner.simulating.prompts import SessionPrompts, TracePrompts
 from planner.simulating.schema import Run
 
 type Fact = tuple[str, str]
 
+PROCESSES = {
+    "poisson": "Poisson",
+    "renewal": "renewal",
+    "mmpp": "MMPP of two rates",
+    "diurnal": "diurnal",
+    "recorded": "as recorded",
+}
 PLACES = {"prfaas": "PrfaaS", "pd_p": "PD-P", "pd_d": "PD-D"}
 CHOICES = {
     "shared": "whichever is free first",
@@ -30,6 +38,15 @@ CACHE_ROUTING = {
 def decoding(run: Run) -> str:
     """How decode was simulated: who reads a TTFT must know it."""
     return "by iteration" if run.decode.iterations else "by request"
+
+
+def arrivals(asked: Asked) -> Fact:
+    """How requests arrive; of sessions, how these begin."""
+    process = asked.scenario.parsed.traffic.arrivals
+    said = PROCESSES.get(process.process, process.process)
+    if isinstance(process, RenewalArrivals):
+        said = f"{said}, CV {process.cv:g}"
+    return "Sessions begin" if isinstance(asked.run.prompts, SessionPrompts) else "Arrivals", said
 
 
 def facts(asked: Asked) -> list[Fact]:
@@ -84,7 +101,7 @@ def _link(asked: Asked) -> Iterator[Fact]:
         return
     run, paths = asked.run, asked.experiment.transport.paths
     if len(paths) > 1:
-        shares = (f"{path.share:.3g} of it" for path in run.paths)
+        shares = (f"{100 * path.share:.4g} %" for path in run.paths)
         yield "Paths of the link", f"{len(paths)}: {', '.join(shares)}"
     are_alike = all((path.tcp, path.weather) == (paths[0].tcp, paths[0].weather) for path in paths)
     for at, path in enumerate(paths[:1] if are_alike else paths):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
-from planner.management import simulated_facts
+from planner.management import possible, simulated_facts
+from planner.management.idle import idle
 from planner.management.report import STAGES, figure
 from planner.simulating.document import Asked
 
@@ -35,7 +37,7 @@ def lines(result: dict[str, Any], asked: Asked) -> str:
     if "requests_per_wall_second" in result:
         rows.append(f"  {'simulated':<18} {result['requests_per_wall_second']:,.0f} requests a second")
     rows.append(f"  {'provenance':<18} {result['provenance']} (the weakest kind used)")
-    return "\n".join([*rows, *(f"  note               {note}" for note in result["notes"])])
+    return "\n".join([*rows, *(f"  note               {note}" for note in (*result["notes"], *idle(asked)))])
 
 
 def _times(what: str, times: Estimates | None, form: str, scale: float = 1.0, unit: str = "s") -> Iterator[str]:
@@ -55,9 +57,9 @@ def _of_features(result: dict[str, Any]) -> Iterator[str]:
         yield _line("spared by caches", result["cached_fraction"], "{:.2%}", "of prompt tokens")
     if result["copied_bps"]["mean"]:
         yield _line("copied prefixes", result["copied_bps"], "{:.3f}", "Gbps", 1e-9)
-    if result["resent_fraction"] and result["resent_fraction"]["mean"]:
-        yield _line("sent again", result["resent_fraction"], "{:.4%}", "of what crossed")
-    if result["restarted_fraction"]["mean"]:
+    if possible.is_worth_telling(result["resent_fraction"]):
+        yield _line("sent again", result["resent_fraction"], "{:.3%}", "of what crossed")
+    if possible.is_worth_telling(result["restarted_fraction"]):
         yield _line("restarted", result["restarted_fraction"], "{:.3%}", "of requests")
     if result["conversions"]["mean"]:
         yield _line("roles changed", result["conversions"], "{:.1f}", "times")
@@ -77,7 +79,8 @@ def _line(name: str, value: Estimate, form: str, unit: str = "", scale: float = 
 
 def _interval(value: dict[str, float | None], form: str, scale: float = 1.0) -> str:
     """A mean and its interval."""
-    mean, low, high = (_scaled(value[name], scale) for name in ("mean", "low", "high"))
+    shown = possible.clipped(value, 1.0 if form.endswith("%}") else math.inf)
+    mean, low, high = (_scaled(shown[name], scale) for name in ("mean", "low", "high"))
     bounds = "" if low is None else f"  [{form.format(low)}, {figure(high, form)}]"
     return figure(mean, form) + bounds
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from planner.management import simulated_facts
+from planner.management import possible, simulated_facts
+from planner.management.idle import idle
 from planner.management.report import DASH
+from planner.simulating.studies import verdict
 from planner.simulating.studies.document import Asked
 
 TTFT = (("mean", "mean"), ("p50", "P50"), ("p90", "P90"), ("p99", "P99"))
@@ -37,7 +39,8 @@ def lines(result: dict[str, Any], asked: Asked) -> str:
         *_knee(result),
         f"  provenance         {result['provenance']} (the weakest kind used)",
     ]  # fmt: skip
-    return "\n".join([*rows, *(f"  note               {note}" for note in result["notes"])])
+    notes = (*result["notes"], *idle(asked.base, is_rate_known=asked.baseline is not None))
+    return "\n".join([*rows, *(f"  note               {note}" for note in notes)])
 
 
 def _name(result: dict[str, Any], variant: dict[str, Any]) -> str:
@@ -64,8 +67,9 @@ def _row(result: dict[str, Any], variant: dict[str, Any], width: int) -> str:
 
 
 def _interval(value: dict[str, float | None]) -> str:
-    bounds = "" if value["low"] is None else f" [{value['low']:.2f}, {value['high']:.2f}]"
-    return f"{value['mean']:.2f}{bounds}"
+    shown = possible.clipped(value)
+    bounds = "" if shown["low"] is None else f" [{shown['low']:.2f}, {shown['high']:.2f}]"
+    return f"{shown['mean']:.2f}{bounds}"
 
 
 def _differences(result: dict[str, Any], width: int) -> Iterator[str]:
@@ -78,15 +82,25 @@ def _differences(result: dict[str, Any], width: int) -> Iterator[str]:
             differences = variant["differences"] or {}
             found = differences.get(measure)
             if found and (measure != CARRIED or "ttft_mean_s" not in differences):
-                yield f"  {_name(result, variant):<{width}}  {title:<10} {_difference(found, form)}"
+                said = _difference(found, form, variant["replications"])
+                yield f"  {_name(result, variant):<{width}}  {title:<10} {said}"
 
 
-def _difference(found: dict[str, Any], form: str) -> str:
-    if found["is_clear"] is None:
+def _difference(found: dict[str, Any], form: str, replications: int) -> str:
+    judged = verdict.of(found)
+    if judged is None:
         return f"{form.format(found['mean'])}, of one replication: it may be chance"
-    bounds = f"[{form.split()[0].format(found['low'])}, {form.split()[0].format(found['high'])}]"
+    written = form.split()[0]
+    bounds = f"[{_signed(found['low'], written)}, {_signed(found['high'], written)}]"
     share = "" if found["share"] is None else f"  {found['share']:+.1%}"
-    return f"{form.format(found['mean'])} {bounds}{share if found['is_clear'] else '  no difference'}"
+    told = {"clear": share, "no_difference": "  no difference", "within_chance": f"  {verdict.untold(replications)}"}
+    return f"{_signed(found['mean'], form)} {bounds}{told[judged]}"
+
+
+def _signed(value: float, form: str) -> str:
+    """What is rounded to nothing has no sign."""
+    text = form.format(value)
+    return text if text.split()[0].strip("+-0.") else text[1:]
 
 
 def _knee(result: dict[str, Any]) -> Iterator[str]:

@@ -18,6 +18,13 @@ def test_a_planner_simulates_the_case_study(visitor):
     page.get_by_role("main").get_by_role("link", name="Simulate", exact=True).click()
     expect(page).to_have_url(re.compile(r"/simulate/\?scenario=case-study-prfaas-pd$"))
     fits(page)
+    # Other options are shown at an address that holds no token.
+    page.get_by_label("What is simulated").select_option("case-study-homogeneous")
+    expect(page).to_have_url(re.compile(r"/simulate/\?.*scenario=case-study-homogeneous"))
+    assert "csrf" not in page.url
+    expect(page.get_by_text("Compare routing policies")).to_have_count(0)
+    page.get_by_label("What is simulated").select_option("case-study-prfaas-pd")
+    expect(page.get_by_text("Compare routing policies")).to_have_count(1)
     # Who types a rate means a rate.
     page.get_by_label("Rate, A rate").fill("2.2")
     expect(page.get_by_label("A rate", exact=True)).to_be_checked()
@@ -54,6 +61,25 @@ def test_a_planner_simulates_the_case_study(visitor):
     page.get_by_role("link", name="Ask again").click()
     expect(page.get_by_label("Rate, A rate")).to_have_value("2.2")
     expect(page.get_by_label("Requests", exact=True)).to_have_value("20000")
+
+
+def test_what_formulas_say_of_all_requests_stands_on_the_bar_of_all(visitor):
+    page = visitor.open("/simulate/?scenario=case-study-prfaas-pd&requests=3000&replications=2")
+    page.get_by_role("main").get_by_role("button", name="Sign in and simulate").click()
+    visitor.sign_in()
+    simulate(page)
+    expect(answer(page)).to_contain_text("P90 TTFT is")
+    chart = page.locator('[data-chart="ttft"]')
+    chart.scroll_into_view_if_needed()
+    for name in ("mean", "P50", "P90", "P99"):
+        expect(chart.locator(".xtick", has_text=name)).to_be_visible()
+    bars = chart.locator(".barlayer .trace").first.locator(".point path")
+    marks = chart.locator(".scatterlayer .trace .point")
+    expect(bars).to_have_count(4)
+    expect(marks).to_have_count(8)
+    for at in range(8):
+        bar, mark = bars.nth(at % 4).bounding_box(), marks.nth(at).bounding_box()
+        assert abs(bar["x"] + bar["width"] / 2 - mark["x"] - mark["width"] / 2) < 1.5
 
 
 def test_a_load_beyond_the_capacity_is_not_stable(visitor):
@@ -142,6 +168,7 @@ def test_replications_are_heard_of_as_they_end(visitor):
     page.get_by_role("main").get_by_role("button", name="Sign in and simulate").click()
     visitor.sign_in()
     simulate(page)
+    expect(page.locator('[data-chart="ttft"]')).to_be_hidden()
     expect(page.locator("[data-replications]")).to_contain_text(
         re.compile(r"So far, of \d+ of 20 replications\. At 2\.654 req/s"), timeout=UNTIL_RESULT_MS
     )

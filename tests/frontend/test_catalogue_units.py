@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from frontend.catalogue import units
@@ -15,6 +15,7 @@ EVERY_UNIT = [
 
 
 @given(st.floats(1e-18, 1e18), st.sampled_from(EVERY_UNIT))
+@example(1.989562597791617e16, units.KIB)
 def test_any_number_comes_back_as_the_same_number(value, unit):
     assert read(written(value, unit), unit) == value
 

@@ -55,6 +55,11 @@ def test_an_empty_list_says_what_to_do(client):
     assert "press <em>Optimise</em>" in client.get("/jobs/").content.decode()
 
 
+def test_counts_in_the_list_are_grouped(client):
+    make(state="running", done=1_234_567, total=20_000_000)
+    assert "1,234,567 / 20,000,000" in client.get("/jobs/").content.decode()
+
+
 def test_the_list_is_cut_into_pages_newest_first(client, django_assert_max_num_queries):
     jobs = [make() for _ in range(26)]
     with django_assert_max_num_queries(4):

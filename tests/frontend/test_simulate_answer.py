@@ -150,6 +150,32 @@ def test_what_cannot_be_asked_again_is_said(planner):
     assert "The form cannot ask for this again" in page_of(planner, job)
 
 
+def test_of_sessions_it_is_said_how_these_begin(planner):
+    said = facts(page_of(planner, computed(planner, load="40", **AGENTS)))
+    assert "Sessions beginPoisson" in said
+    assert "Arrivals" not in said
+
+
+def test_shares_of_paths_are_in_percent(planner):
+    said = facts(page_of(planner, computed(planner, paths_share_1="70", paths_share_2="30")))
+    assert "Paths of the link2: 70 %, 30 %" in said
+
+
+def test_what_does_nothing_is_said(planner):
+    page = text(page_of(planner, computed(planner, load="40", connections="4", spares_pd_d="1")))
+    assert "The link has no round trip: TCP bounds nothing; give links.wan.rtt_s." in page
+    assert "Hot spares of PD-D stand in for nothing" in page
+
+
+def test_what_a_links_utilisation_is_of_is_said_where_it_was_narrow(planner):
+    page = page_of(planner, computed(planner, load="40", brown_from="300", brown_to="900", brown_bps="2"))
+    what = row(page, "stages", "Link")[-1]
+    found = re.search(r"over all of the time together; while it was narrowest, 2\.00 Gbps, ([\d.]+) %", what)
+    # at 40 % of Λ_max 4.8 Gbps want to cross
+    assert float(found[1]) > 95
+    assert "all of the time" not in row(page_of(planner, computed(planner)), "stages", "Link")[-1]
+
+
 # --- what the formulas know of ------------------------------------------------------------------------------------
 
 

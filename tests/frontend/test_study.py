@@ -1,6 +1,7 @@
 """Sweeps and ablations as a form, and their results, as the server sends the pages."""
 
 import csv
+import html
 import io
 import json
 import re
@@ -9,6 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from django.utils.timezone import now
 
+from frontend.simulator import study_headline
 from planner import evaluation, scenario, seeding, store, tasks
 from planner.models import Job
 from planner.simulating.studies.features import FEATURES
@@ -85,6 +87,8 @@ def test_without_prfaas_there_is_no_threshold_and_no_link_to_vary(planner):
     assert 'name="lowest_load"' in page
     assert 'name="lowest_threshold_tokens"' not in page
     assert 'name="lowest_bandwidth_bps"' not in page
+    assert "Compare routing policies" not in page
+    assert "Compare routing policies" in planner.get(f"/simulate/?scenario={CASE}").content.decode()
 
 
 def test_of_a_scenario_that_cannot_be_simulated_the_form_is_shown_all_the_same(planner):
@@ -115,12 +119,13 @@ def test_policies_and_ablations_need_nothing_else(planner):
     [
         (SWEEP | {"lowest_load": ""}, "lowest_load", "Type both ends"),
         (SWEEP | {"lowest_load": "0"}, "lowest_load", "Type a number above 0."),
-        (SWEEP | {"highest_load": "5"}, "highest_load", "must be above the lowest, 0.1"),
-        (SWEEP | {"highest_load": "2000"}, "lowest_load", "must be at most 10"),
+        (SWEEP | {"highest_load": "5"}, "highest_load", "must be above the lowest, 10 %"),
+        (SWEEP | {"highest_load": "2000"}, "lowest_load", " % must be at most 1000 %"),
         (SWEEP | {"points_load": "1"}, "points_load", "greater than or equal to 2"),
         (SWEEP | {"points_load": ""}, "points_load", "Type a whole number."),
         (SWEEP | {"points_load": "40", "replications": "200"}, "replications", "makes 8,000 of 40 variants"),
-        ({"study": "ablation", "chunks": "1"}, "study", "has nothing to turn off"),
+        ({"study": "ablation", "chunks": "1"}, "study", "Several connections needs a link with a round trip, and more"),
+        ({"study": "ablation", "chunks": "1"}, "study", "Bandwidth-aware routing needs “Bandwidth-aware”"),
         ({"study": "guess"}, "study", "Select a valid choice"),
         (SWEEP | {"brown_from": "50", "brown_to": "5"}, "brown_to", "must be after 50 s"),
     ],
@@ -130,6 +135,12 @@ def test_a_mistake_is_told_beside_its_field_and_in_the_summary(planner, changes,
     assert said in beside(page, field)
     assert said in summary(page)
     assert not Job.objects.exists()
+
+
+def test_the_summary_calls_a_choice_by_its_legend(planner):
+    said = summary(ask(planner, **FEW, study="ablation", chunks="1").content.decode())
+    assert "Once, or over and over: has nothing to turn off in this simulation" in said
+    assert "study" not in said
 
 
 def test_who_signs_in_on_the_way_comes_back_to_the_study(client):
@@ -205,18 +216,84 @@ def test_an_ablation_leads_with_what_each_feature_does(planner):
     assert 'Everything on <span class="unit">baseline</span>' in page
     mean, p90, p99 = row(page, "differences", "Without: Layer-wise pipelining")
     assert re.match(r"\+0\.0\d\d \[\+0\.0\d\d, \+0\.\d+\] \(\+\d\.\d %\)$", mean)
-    assert all(re.match(r"(no difference: )?[+−]?\d", cell) for cell in (p90, p99))
+    assert all(re.match(r"((no difference|within chance): )?[+−]?\d", cell) for cell in (p90, p99))
     assert FEATURES["pipelining"].said in page
 
 
 def test_policies_that_never_differ_are_told_to_be_no_different(planner):
     page = page_of(planner, computed(planner, study="policy", load="30"))
     assert re.match(
-        r"P90 of TTFT is the least with .*, and the greatest with .* Stable: as given, all ", headline(page)
+        r"P90 of TTFT is the least with all remote, .*, and the greatest with as given and bandwidth aware, .*"
+        r" 1 of 4 is not stable: all local\.$",
+        headline(page),
     )
     assert row(page, "differences", "bandwidth aware")[0] == "no difference: 0.000 [0.000, 0.000]"
     # Throughput is told where something is not stable.
     assert re.match(r"−0\.\d", row(page, "differences", "all local")[3])
+
+
+def variant(name, p90, difference=None, stable=True, **more):
+    """A variant of a result, as far as headlines look at it; `difference` as (mean, low, high, verdict)."""
+    found = None
+    if difference:
+        keys = ("mean", "low", "high", "verdict")
+        found = {"ttft_p90_s": dict(zip(keys, difference, strict=True)) | {"is_clear": difference[3] == "clear"}} | more
+    times = {"p90": {"mean": p90, "low": p90 - 0.1, "high": p90 + 0.1}} if stable else None
+    return {
+        "name": name, "title": name, "value": name, "ttft_s": times, "stable": stable, "differences": found,
+        "replications": 3,
+    }  # fmt: skip
+
+
+def said_of(kind, *variants):
+    return study_headline.headline(
+        {"knee": None, "kind": kind, "vary": "policy", "baseline": variants[0]["name"], "variants": list(variants)}
+    )
+
+
+def test_what_reads_the_same_is_called_the_same():
+    alike = [variant("as given", 7.611), variant("bandwidth aware", 7.612, (0.001, -0.001, 0.003, "no_difference"))]
+    same = "P90 of TTFT is the same with as given and bandwidth aware, 7.61 s [7.51, 7.71]."
+    assert said_of("sweep", *alike) == same
+    off = [variant("all local", 0, stable=False), variant("all remote", 0, stable=False)]
+    assert said_of("sweep", *alike, *off) == f"{same} 2 of 4 are not stable: all local and all remote."
+    assert said_of("sweep", *alike, variant("all remote", 9.0, (1.4, -2, 4.8, "within_chance"))) == (
+        "P90 of TTFT is the least with as given and bandwidth aware, 7.61 s [7.51, 7.71], and the greatest with "
+        "all remote, 9.00 s [8.90, 9.10]. No difference from as given can be told apart from chance with 3 "
+        "replications."
+    )
+
+
+def test_a_large_difference_that_scatters_is_not_called_none():
+    chance = variant("connections", 35.0, (28.0, -30.0, 86.0, "within_chance"))
+    assert said_of("ablation", variant("as_given", 7.0), chance) == (
+        "Without several connections P90 of TTFT cannot be told apart from chance with 3 replications."
+    )
+    none = variant("connections", 7.0, (0.0, -0.01, 0.01, "no_difference"))
+    assert said_of("ablation", variant("as_given", 7.0), none) == (
+        "Without several connections P90 of TTFT is no different."
+    )
+
+
+def test_the_headline_of_an_ablation_speaks_of_what_is_clear():
+    mean = {"mean": 4.0, "low": 3.0, "high": 5.0, "is_clear": True, "verdict": "clear"}
+    one = variant("connections", 35.0, (28.0, -30.0, 86.0, "within_chance"), ttft_mean_s=mean)
+    other = variant("pipelining", 9.0, (2.0, 1.5, 2.5, "clear"))
+    assert said_of("ablation", variant("as_given", 7.0), other, one) == (
+        "Without several connections mean TTFT is 4.000 s [3.000, 5.000] longer (P90: within chance); "
+        "without layer-wise pipelining P90 of TTFT is 2.000 s [1.500, 2.500] longer."
+    )
+
+
+def test_what_does_nothing_and_what_is_not_turned_off_is_said_in_the_words_of_the_form(planner):
+    page = page_of(planner, computed(planner, study="ablation", connections="4", spares_pd_d="1"))
+    for said in (
+        "The link has no round trip: TCP bounds nothing; give the link's round trip in the scenario.",
+        "Hot spares of PD-D stand in for nothing: no fault or failure there is simulated.",
+        "Several connections (needs a link with a round trip, and more than one of TCP connections)",
+        "Bandwidth-aware routing (needs “Bandwidth-aware”)",
+    ):
+        assert said in html.unescape(page)
 
 
 def test_one_replication_alone_has_no_interval(planner):
@@ -239,7 +316,7 @@ def test_what_was_simulated_is_said(planner):
     for said in (
         "Variants2, each of 2 replications of 3,000 requests",
         "all of seed 1",
-        "Arrivalspoisson",
+        "ArrivalsPoisson",
         "PolicyAs given",
     ):
         assert said in facts
@@ -255,7 +332,8 @@ def test_the_result_can_be_taken_away_as_a_table(planner):
     given, after = job.result["variants"]
     assert float(rows[1]["ttft_p90_s_low"]) == after["ttft_s"]["p90"]["low"]
     assert float(rows[1]["difference_ttft_p90_s_mean"]) == after["differences"]["ttft_p90_s"]["mean"]
-    assert rows[0]["difference_ttft_p90_s_mean"] == ""
+    assert rows[0]["difference_ttft_p90_s_mean"] == rows[0]["difference_ttft_p90_s_verdict"] == ""
+    assert rows[1]["difference_ttft_mean_s_verdict"] in ("clear", "within chance", "no difference")
     assert float(rows[0]["utilisation_prfaas_mean"]) == given["utilisation"]["prfaas"]["mean"]
 
 

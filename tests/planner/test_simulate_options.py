@@ -1,6 +1,7 @@
 """Options of `simulate` and `study`: flat on the command line, fields of a simulation in its document."""
 
 import json
+import re
 from argparse import ArgumentParser
 
 import pytest
@@ -188,3 +189,61 @@ def test_what_a_jobs_page_gives_away_is_a_file_for_run(tmp_path):
     path = tmp_path / "result.json"
     path.write_text(json.dumps({"job": "1", "input": {"simulation": {"rate_rps": 1.5, "scenario": {}}}, "result": {}}))
     assert without_scenario("--run", str(path)) == {"rate_rps": 1.5}
+
+
+# --- what does nothing -------------------------------------------------------------------------------------------
+
+
+def notes(line, overrides=None, command="simulate", load="0.5"):
+    set_all = [word for path, value in (overrides or {}).items() for word in ("--set", f"{path}={value}")]
+    few = ("--requests", "500", "--replications", "2", "--load", load)
+    text = said(command, BASE, *few, *set_all, *line.split())
+    return [row.removeprefix("  note ").strip() for row in text.splitlines() if row.startswith("  note ")]
+
+
+NO_ROUND_TRIP = "The link has no round trip: TCP bounds nothing; give links.wan.rtt_s."
+
+
+def test_tcp_on_a_link_without_a_round_trip_is_said_to_bound_nothing():
+    assert notes("--connections 4") == [NO_ROUND_TRIP]
+    assert notes("--connections 4", {"links.wan.rtt_s": 0.02}) == []
+    assert notes("--connections 4 --path 0.5 0.02 --path 0.5") == [
+        NO_ROUND_TRIP.replace("The link", "Path 2 of the link")
+    ]
+
+
+def test_what_begins_after_the_last_request_is_said_not_to_be_met():
+    # 500 requests at half of 3.122 req/s come in 320 s
+    too_late = "begins after the last request has come, at about 320 s."
+    assert notes("--fault prfaas 400 500") == [f"The fault of PrfaaS from 400 s on {too_late}"]
+    assert notes("--window 330 340 1e9 --brown-out 350 360 1e9") == [
+        f"The brown-out from 330 s on {too_late}",
+        f"The brown-out from 350 s on {too_late}",
+    ]
+    assert notes("--fault prfaas 300 500 --window 10 20 1e9") == []
+    assert notes("--fault prfaas 400 500 --prompts chat") == []
+
+
+def test_spares_without_faults_are_said_to_stand_in_for_nothing():
+    said_of_them = "Hot spares of PD-D stand in for nothing: no fault or failure there is simulated."
+    assert notes("--spares pd_d 1") == [said_of_them]
+    assert notes("--spares pd_d 1 --fault pd_p 10 20 1") == [said_of_them]
+    assert notes("--spares pd_d 1 --failures pd_d 1e5 60") == []
+
+
+def test_a_study_says_it_too_and_what_an_ablation_leaves_out():
+    found = notes("--ablate --connections 4", command="study")
+    assert NO_ROUND_TRIP in found
+    left_out = next(note for note in found if note.startswith("Not turned off, since it is not on: "))
+    assert "Several connections (needs a link with an rtt_s, and more than one of tcp.connections); " in left_out
+    assert "pipelining" not in left_out
+    named = notes("--ablate pipelining --policy bandwidth_aware", command="study")
+    assert not [note for note in named if note.startswith("Not turned off")]
+
+
+def test_shares_and_times_are_printed_as_far_as_they_can_be():
+    text = said("simulate", BASE, "--requests", "100", "--replications", "2", "--load", "0.9")
+    busy = [float(share) for line in text.splitlines() if " busy" in line for share in re.findall(r"([\d.-]+)%", line)]
+    assert busy
+    assert all(0 <= share <= 100 for share in busy)
+    assert not re.search(r"-\d", text)

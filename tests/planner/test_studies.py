@@ -72,7 +72,8 @@ def test_each_variant_is_bit_for_bit_the_simulation_of_its_own():
 
 
 def test_variants_that_are_the_same_differ_by_exactly_nothing():
-    found = studied(sweep("order", ["fcfs", "fcfs"]))
+    # without a link it makes no difference how a KVCache would be sent
+    found = studied(sweep("chunks", [16, 4], simulation(ALONE)))
     one, same = found["variants"]
     assert one["differences"] is None
     assert same["differences"].keys() >= {"ttft_mean_s", "ttft_p90_s", "throughput_rps", "egress_bps"}
@@ -181,7 +182,13 @@ def test_a_range_keeps_its_ends_and_goes_in_steps_or_in_ratios():
 
 def test_policies_are_those_that_the_scenario_can_have():
     assert parsed(sweep("policy")).study.values == ["as_given", "all_local", "all_remote", "bandwidth_aware"]
-    assert parsed(sweep("policy", of=simulation(ALONE))).study.values == ["as_given", "all_local"]
+    everything_remote = simulation("case-study-naive")
+    assert "all_remote" not in parsed(sweep("policy", of=everything_remote)).study.values
+
+
+def test_values_that_are_named_may_be_the_same_policy_under_two_names():
+    named = sweep("policy", ["as_given", "all_local"])
+    assert parsed(named).study.values == ["as_given", "all_local"]
 
 
 @pytest.mark.parametrize(
@@ -298,6 +305,10 @@ def test_a_study_that_still_runs_says_what_its_variants_say_so_far():
         (sweep("load", [0.5, 0.7], range={"lowest": 1.0, "highest": 2.0, "points": 3}), "range: stands beside values"),
         (sweep("load", range={"lowest": 1.0, "highest": 0.5, "points": 3}), "range.highest: 0.5 must be above the low"),
         (sweep("load", range={"lowest": 1.0, "highest": 2.0, "points": 1}), "range.points: 1 must be at least 2"),
+        (sweep("load", [0.5, 0.7, 0.5]), "values.2: 0.5 is there already; give each value once"),
+        (sweep("chunks", [4, 16, 4.0]), "values.2: 4.0 is there already"),
+        (sweep("policy", ["as_given", "as_given"]), "values.1: 'as_given' is there already"),
+        (sweep("policy", of=simulation(ALONE)), "vary: 'policy' needs a cluster of role prfaas, and policies"),
         (sweep("policy", ["as_given", "random"]), "values: 'random' must be one of"),
         (sweep("threshold_tokens", [-5.0, 10.0]), "values: -5.0 must be at least 0"),
         (sweep("chunks", [True, 4]), "values.0: True must be"),
@@ -345,7 +356,7 @@ def test_the_command_ablates_all_that_is_on_or_what_is_named():
     assert "Without: Layer-wise pipelining" in text
     assert "Without: Bandwidth-aware routing" in text
     assert "against Everything on" in text
-    assert "Bandwidth-aware" not in said("study", CASE, "--ablate", "pipelining", *FEW)
+    assert "Without: Bandwidth-aware" not in said("study", CASE, "--ablate", "pipelining", *FEW)
 
 
 def test_the_command_refuses_in_one_line():

@@ -168,3 +168,13 @@ def test_of_parts_of_two_jobs_that_have_as_many_running_the_older_ones_are_next(
     assert jobs.in_turn() == (parts_of(whole)[0].pk, 1)
     Job.objects.filter(parent=whole).update(state="succeeded")
     assert jobs.in_turn() is None
+
+
+def test_a_worker_that_is_beaten_to_a_job_takes_the_next_one(whole, monkeypatch):
+    """Or else its message would be gone, and the next one would wait until the broker is reminded."""
+    parts, in_turn = parts_of(whole), jobs.in_turn
+    beaten = iter([(parts[0].pk, 1)])
+    monkeypatch.setattr(jobs, "in_turn", lambda: next(beaten, None) or in_turn())
+    assert jobs.Claim.take(parts[0].pk, 1)
+    run(parts[0])
+    assert now(parts[1]).state == "succeeded"

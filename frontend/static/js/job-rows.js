@@ -1,5 +1,6 @@
 // Rows of jobs that have not ended are kept up to date by asking for the list.
 import { get } from "./api.js";
+import { tokens as whole } from "./format.js";
 
 const EVERY_MS = 2000;
 const table = document.querySelector("[data-jobs]");
@@ -13,7 +14,7 @@ function show(row, job) {
   const bar = row.querySelector("progress");
   bar.max = job.total || 1;
   bar.value = job.done;
-  row.querySelector("[data-count]").textContent = `${job.done} / ${job.total}`;
+  row.querySelector("[data-count]").textContent = `${whole(job.done)} / ${whole(job.total)}`;
 }
 
 async function look() {

@@ -17,3 +17,8 @@ export class PartEnds {
     this.asking = setTimeout(this.ask, Math.max(0, this.askedAt + ASK_EVERY_MS - performance.now()));
   }
 }
+
+// Charts of what has been found so far are there once something has.
+export function showOnce() {
+  for (const place of document.querySelectorAll("[data-once]")) place.hidden = false;
+}

@@ -3,7 +3,7 @@ import { get } from "./api.js";
 import { mount } from "./charts/base.js";
 import { ttft } from "./charts/ttft.js";
 import { Explorer } from "./explorer.js";
-import { PartEnds } from "./part-ends.js";
+import { PartEnds, showOnce } from "./part-ends.js";
 
 const has = (name) => document.querySelector(`[data-chart="${name}"]`);
 
@@ -13,6 +13,7 @@ export function replicationsSoFar(place) {
   return new PartEnds(async () => {
     const found = await get(place.dataset.replications).catch(() => null); // the next one's end asks again
     if (!found?.chart) return;
+    showOnce();
     const soFar = `${found.ended} of ${found.parts}`;
     place.textContent = `So far, of ${soFar} replications. ${found.headline}`;
     times.show({ ...found.chart, so_far: soFar });

@@ -2,7 +2,7 @@
 import { get } from "./api.js";
 import { mount } from "./charts/base.js";
 import { studyDifferences, studyStages, studyTtft } from "./charts/study.js";
-import { PartEnds } from "./part-ends.js";
+import { PartEnds, showOnce } from "./part-ends.js";
 
 const CHARTS = { "study-ttft": studyTtft, "study-differences": studyDifferences, "study-stages": studyStages };
 
@@ -11,6 +11,7 @@ export function variantsSoFar(place) {
   return new PartEnds(async () => {
     const found = await get(place.dataset.variants).catch(() => null); // the next one's end asks again
     if (!found?.chart) return;
+    showOnce();
     place.textContent = `So far, of ${found.ended} of ${found.parts} replications. ${found.headline}`;
     chart.show(found.chart);
   });

@@ -121,6 +121,9 @@ def _mistakes(study: Study) -> Iterator[FieldError]:
         if getattr(study, field) is not None:
             other = "an ablation" if is_sweep else "a sweep"
             yield FieldError(field, None, f"is a field of {other}, and this is a study of kind {study.kind}")
+    for number, value in enumerate(study.values or ()):
+        if value in (study.values or ())[:number]:
+            yield FieldError(f"values.{number}", value, "is there already; give each value once")
 
 
 def _base(study: Study, catalogue: Catalogue) -> simulations.Asked:

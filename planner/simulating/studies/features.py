@@ -94,3 +94,8 @@ FEATURES = {
 def on(asked: Asked) -> list[str]:
     """Names of all that a simulation has on."""
     return [feature.name for feature in FEATURES.values() if feature.is_on(asked)]
+
+
+def left_out(asked: Asked) -> list[Feature]:
+    """All that a simulation does not have on."""
+    return [feature for feature in FEATURES.values() if not feature.is_on(asked)]

@@ -95,8 +95,23 @@ def _rates(asked: Asked) -> Range | None:
 
 
 def policies(asked: Asked) -> list[Value]:
-    """Routing policies that the scenario can have, its own first."""
-    return [name for name in get_args(Run.model_fields["policy"].annotation) if _can(asked, name)]
+    """Routing policies that the scenario can have and that route differently, its own first; without PrfaaS there is
+    its own alone."""
+    same = _as_given(asked)
+    names = get_args(Run.model_fields["policy"].annotation)
+    return [name for name in names if name != same and _can(asked, name)]
+
+
+def _as_given(asked: Asked) -> str | None:
+    """The policy that is the scenario's own under another name."""
+    deployed = asked.experiment.deployment
+    if deployed.prfaas is None or math.isinf(deployed.threshold_tokens):
+        return "all_local"
+    return "all_remote" if deployed.threshold_tokens == 0 else None
+
+
+def _has_policies(asked: Asked) -> bool:
+    return len(policies(asked)) > 1
 
 
 def _can(asked: Asked, policy: str) -> bool:
@@ -134,7 +149,9 @@ QUANTITIES = {
             changes=lambda asked, value: {"scenario.traffic.arrivals": {"process": "renewal", "cv": value}},
             suits=lambda asked: BURSTS, given=_cv),
         Quantity("policy", "Routing policy", "",
-            changes=lambda asked, value: {"policy": value}, suits=policies),
+            changes=lambda asked, value: {"policy": value}, suits=policies,
+            needs="needs a cluster of role prfaas, and policies that route differently",
+            is_possible=_has_policies),
     )
 }  # fmt: skip
 

@@ -14,6 +14,7 @@ from planner.engine.simulation.knee import TIMES, Knee, knee
 from planner.simulating import document as simulations
 from planner.simulating import plain, result
 from planner.simulating.studies import document as studies
+from planner.simulating.studies import features, verdict
 from planner.simulating.studies.document import Asked, Variant
 
 SHARED = ("scenario", "seed", "series", "version")
@@ -102,14 +103,19 @@ def _differences(each: Outcome, base: Outcome) -> dict[str, Any]:
 
 
 def _difference(found: Difference, base: Mapping[int, Measures], name: str) -> dict[str, Any]:
-    """Mean and interval, the mean as a share of the baseline's, and whether it is more than chance."""
+    """Mean and interval, the mean as a share of the baseline's, and whether it is more than chance, or none at all."""
     known = [measures[name] for measures in base.values() if name in measures]
     mean = sum(known) / len(known)
     bounds = {
         bound: None if (value := getattr(found.estimate, bound)) is None else evaluation.number(value)
         for bound in ("mean", "low", "high")
     }
-    return {**bounds, "share": found.estimate.mean / mean if mean else None, "is_clear": found.is_clear}
+    return {
+        **bounds,
+        "share": found.estimate.mean / mean if mean else None,
+        "is_clear": found.is_clear,
+        "verdict": verdict.verdict(found.estimate.low, found.estimate.high, mean),
+    }
 
 
 def _knee(asked: Asked, outcomes: Sequence[Outcome]) -> Knee | None:
@@ -141,6 +147,10 @@ def _notes(asked: Asked, outcomes: Sequence[Outcome], found: Knee | None) -> Ite
     """Sentences that a reader of the result must know."""
     if asked.baseline is not None:
         yield f"All variants are offered {asked.base.experiment.rate_rps:.4g} req/s, whatever their own Λ_max."
+    if asked.quantity is None and asked.study.features == features.on(asked.base):
+        why = "; ".join(f"{feature.title} (needs {feature.needs})" for feature in features.left_out(asked.base))
+        if why:
+            yield f"Not turned off, since it is not on: {why}."
     unstable = sum(not each.document["stable"] for each in outcomes)
     if unstable:
         yield f"{unstable} of {len(outcomes)} variants are not stable, and have no TTFT."

@@ -8,6 +8,8 @@ const GIGA = 1e9;
 const one = written(1);
 // A link that carries so many times as much is not drawn to scale: egress would lie flat on the axis.
 const FAR = 3;
+// A share below it is none to speak of.
+const NOTHING = 1e-5;
 // Of each panel, of the axis, and of a name in the legend, in pixels.
 const [PANEL, FRAME, NAME] = [185, 80, { width: 230, height: 19 }];
 const DASHED = "2px,3px";
@@ -49,8 +51,8 @@ const egress = {
   missing: ({ has_link: hasLink }) => (hasLink ? null : "This deployment has no link: nothing crosses."),
   isWorth: () => true,
 
-  caption({ series, steady_egress_bps: steady }) {
-    const formulas = steady == null ? "" : ` The formulas say ${gbps(steady)} Gbps at this rate, t as given.`;
+  caption({ series, steady_egress_bps: steady, steady_rate_rps: at }) {
+    const formulas = steady == null ? "" : ` The formulas say ${gbps(steady)} Gbps at ${rate(at)} req/s, t as given.`;
     return `Egress: the band is from the least to the most in any short window, ${gbps(most(series.egress_max_bps))} Gbps at most.${formulas}`;
   },
 
@@ -145,8 +147,8 @@ const instances = {
 
 const resent = {
   missing: ({ has_link: hasLink, series }) => (hasLink && series.resent_fraction ? null : "Nothing crosses that could be sent again."),
-  isWorth: ({ series }) => most(series.resent_fraction) > 0,
-  caption: ({ series }) => `Sent again, of what crossed: ${written(3, 100)(most(series.resent_fraction))} % at most.`,
+  isWorth: ({ series }) => most(series.resent_fraction) > NOTHING,
+  caption: ({ series }) => `Sent again, of what crossed: ${most(series.resent_fraction) > NOTHING ? `${written(3, 100)(most(series.resent_fraction))} % at most` : "none to speak of"}.`,
 
   panel({ series }, unit, colours) {
     const share = series.resent_fraction.map((value) => (value == null ? null : 100 * value));

@@ -141,6 +141,9 @@ export const studyTtft = {
 // --- differences -------------------------------------------------------------------------------------------------
 
 const of = ({ differences }) => differences?.ttft_p90_s ?? null;
+const VERDICTS = { clear: "clear", within_chance: "within chance", no_difference: "no difference" };
+// Studies of before verdicts say only whether a difference is clear.
+const judged = (value) => (value?.is_clear == null ? "–" : VERDICTS[value.verdict ?? (value.is_clear ? "clear" : "within_chance")]);
 const others = (shown) => ({ ...shown, variants: shown.variants.filter(({ differences }) => differences) });
 
 export const studyDifferences = {
@@ -159,10 +162,10 @@ export const studyDifferences = {
     const found = shown.variants.map(of);
     const symbol = found.map((value) => (value?.is_clear ? "circle" : "circle-open"));
     const dots = {
-      type: "scatter", mode: "markers", name: "difference", ...placed(shown, at, found.map((value) => value?.mean ?? null)), text: found.map(bounded(milli)), ...errors(shown, found, colours["ink-2"]),
-      marker: { symbol, size: 10, color: colours.ink, line: { width: 2, color: colours.ink } }, hovertemplate: "P90 %{text} s<extra></extra>", showlegend: false, cliponaxis: false,
+      type: "scatter", mode: "markers", name: "difference", ...placed(shown, at, found.map((value) => value?.mean ?? null)), text: found.map((value) => bounded(milli)(value) + " s" + (isSure(value) ? `, ${judged(value)}` : "")), ...errors(shown, found, colours["ink-2"]),
+      marker: { symbol, size: 10, color: colours.ink, line: { width: 2, color: colours.ink } }, hovertemplate: "P90 %{text}<extra></extra>", showlegend: false, cliponaxis: false,
     };
-    const zero = shown.is_numeric ? limit(colours, "no difference", at[0], at.at(-1), 0) : { ...limit(colours, "no difference", 0, 0, 0), y: [at[0], at.at(-1)] };
+    const zero = shown.is_numeric ? limit(colours, "as the baseline", at[0], at.at(-1), 0) : { ...limit(colours, "as the baseline", 0, 0, 0), y: [at[0], at.at(-1)] };
     const axis = { title: "difference of P90, s", rangemode: "tozero" };
     return { data: [zero, dots], layout: { showlegend: true, ...axes(shown, at, axis) } };
   },
@@ -171,10 +174,10 @@ export const studyDifferences = {
     const shown = others(rising(given));
     const bounds = ["mean", "low", "high"].map((bound) => ({ label: bound === "mean" ? "difference of P90" : `95 % ${bound}`, unit: "s", write: milli }));
     return {
-      columns: [{ label: titled(shown), write: String }, ...bounds, { label: "more than chance", write: String }],
+      columns: [{ label: titled(shown), write: String }, ...bounds, { label: "judged", write: String }],
       rows: shown.variants.map((variant) => {
         const found = of(variant);
-        return [variant.name, found?.mean ?? null, found?.low ?? null, found?.high ?? null, found?.is_clear == null ? "–" : found.is_clear ? "yes" : "no"];
+        return [variant.name, found?.mean ?? null, found?.low ?? null, found?.high ?? null, judged(found)];
       }),
     };
   },
@@ -186,7 +189,7 @@ const stages = ({ variants }) => Object.keys(STAGES).filter((stage) => variants.
 const SYMBOLS = { prfaas: "circle", link: "diamond", pd_p: "square", pd_d: "triangle-up" };
 
 export const studyStages = {
-  caption: () => "Share of the time that a stage's instances, its slots or the link are busy, the mean over replications.",
+  caption: () => "Share of the time that a stage's instances, its slots or the link are busy, the mean over replications; the link by what crossed of all that could have crossed, over all of the time together.",
 
   origins: ({ provenance }) => [provenance],
 

@@ -8,6 +8,9 @@ const LOOKS = {
   remote: { title: "prefilled by PrfaaS", colour: "stage-prfaas", shape: "x" },
 };
 const parts = Object.keys(NAMES);
+// Groups stand at whole numbers, so that marks can be put between them; the gap is a share of a group's width.
+const places = parts.map((_, at) => at);
+const GAP = 0.25;
 
 const simulated = ({ ttft, routes }) => Object.entries({ all: ttft, ...routes }).filter(([, times]) => times);
 const isSure = (value) => value.low != null && value.high != null;
@@ -17,19 +20,20 @@ function bars([route, times], colours) {
   const { title, colour, shape } = LOOKS[route];
   const found = parts.map((part) => times[part]);
   return {
-    type: "bar", name: title, x: Object.values(NAMES), y: found.map(({ mean }) => mean), text: found.map(written), textposition: "none",
+    type: "bar", name: title, x: places, customdata: Object.values(NAMES), y: found.map(({ mean }) => mean), text: found.map(written), textposition: "none",
     error_y: {
       type: "data", symmetric: false, visible: found.some(isSure), color: colours["ink-2"], thickness: 1.5, width: 4,
       array: found.map((value) => (isSure(value) ? value.high - value.mean : 0)), arrayminus: found.map((value) => (isSure(value) ? value.mean - value.low : 0)),
     },
     marker: { color: colours[colour], opacity: 0.75, pattern: { shape, fillmode: "overlay", fgcolor: colours.surface, size: 7, solidity: 0.25 } },
-    hovertemplate: `${title}<br>%{x} of TTFT %{text} s<extra></extra>`,
+    hovertemplate: `${title}<br>%{customdata} of TTFT %{text} s<extra></extra>`,
   };
 }
 
-const points = (name, values, marker) => ({
-  type: "scatter", mode: "markers", name, x: Object.values(NAMES), y: parts.map((part) => values[part]), marker,
-  hovertemplate: `${name}<br>%{x} of TTFT %{y:.2f} s<extra></extra>`,
+// Formulas are of all requests: their marks stand on the first bar of each group of so many.
+const points = (name, values, marker, many) => ({
+  type: "scatter", mode: "markers", name, x: places.map((at) => at - ((1 - GAP) * (many - 1)) / (2 * many)), customdata: Object.values(NAMES), y: parts.map((part) => values[part]), marker,
+  hovertemplate: `${name}<br>%{customdata} of TTFT %{y:.2f} s<extra></extra>`,
 });
 
 export const ttft = {
@@ -48,15 +52,16 @@ export const ttft = {
   origins: ({ provenance }) => [provenance],
 
   figure(shown, colours) {
+    const many = simulated(shown).length;
     const ring = { color: colours.ink, line: { width: 2, color: colours.ink } };
     const data = [
       ...simulated(shown).map((each) => bars(each, colours)),
-      points("unloaded, formulas", shown.unloaded, { ...ring, symbol: "line-ew-open", size: 34 }),
-      ...(shown.approximation ? [points("approximation under load", shown.approximation, { ...ring, color: colours.accent, symbol: "diamond-open", size: 10, line: { width: 2, color: colours.accent } })] : []),
+      points("unloaded, formulas", shown.unloaded, { ...ring, symbol: "line-ew-open", size: 34 }, many),
+      ...(shown.approximation ? [points("approximation under load", shown.approximation, { ...ring, color: colours.accent, symbol: "diamond-open", size: 10, line: { width: 2, color: colours.accent } }, many)] : []),
     ];
     return {
       data,
-      layout: { barmode: "group", bargap: 0.25, showlegend: true, xaxis: { title: "", type: "category", showgrid: false }, yaxis: { title: "TTFT, s", rangemode: "tozero" } },
+      layout: { barmode: "group", bargap: GAP, showlegend: true, xaxis: { title: "", tickmode: "array", tickvals: places, ticktext: Object.values(NAMES), range: [-0.5, parts.length - 0.5], showgrid: false }, yaxis: { title: "TTFT, s", rangemode: "tozero" } },
     };
   },
 
