@@ -50,3 +50,7 @@ def bound_by(binding: Iterable[str]) -> str:
 def listed(names: list[str]) -> str:
     """`one`, `one and two`, `one, two and three`."""
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+ROUTES = {"local": "prefilled locally", "remote": "prefilled by PrfaaS"}
+"""Where a request's prompt was worked through."""

@@ -20,7 +20,6 @@ from planner.simulating.document import Asked
 
 type Document = dict[str, Any]
 
-ROUTES = {"local": "prefilled locally", "remote": "prefilled by PrfaaS"}
 WAITS = {
     "prfaas": "wait for an instance",
     "link": "tail of the transfer: from the end of the prefill until its KVCache is across",
@@ -55,12 +54,12 @@ def answer(result: Document, asked: Asked) -> Answer:
     """The page of a result."""
     formulas = evaluation.result_document(asked.scenario, asked.experiment.deployment, Form.EXACT)
     loaded = approximation(asked) if result["stable"] else None
-    routes = [route for route in ROUTES if result["ttft_by_route_s"].get(route)]
+    routes = [route for route in words.ROUTES if result["ttft_by_route_s"].get(route)]
     return Answer(
         headline=headline(result),
         decoding=simulated_facts.decoding(asked.run),
         notes=tuple(_notes(result, asked)),
-        ttft_columns=("all requests", *(ROUTES[route] for route in routes)),
+        ttft_columns=("all requests", *(words.ROUTES[route] for route in routes)),
         ttft=tuple(_ttft(result, routes, loaded)),
         stages=tuple(_stages(result, formulas, loaded)),
         flows=tuple(flows(result, asked)),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from frontend import figures
+from frontend import figures, words
 from planner.management import possible
 from planner.simulating.document import Asked
 
@@ -56,6 +56,9 @@ def flows(result: Document, asked: Asked) -> Iterator[Row]:
         result["throughput_rps"], figures.rate, "req/s", carried_rps(result))  # fmt: skip
     yield from _goodput(result.get("goodput"))
     yield from _tpot(result.get("tpot_s"), asked)
+    for route, times in result.get("tpot_by_route_s", {}).items():
+        formula = f"mean time between the tokens of a request that was {words.ROUTES[route]}"
+        yield _row(f"TPOT, mean, {words.ROUTES[route]}", formula, times["mean"], _ms, "ms", None, "pd_d")
     yield from _of_caches(result, asked)
     yield from _of_tcp(result)
     yield from _of_faults(result, asked)

@@ -49,6 +49,7 @@ def document(asked: Asked, replications: Sequence[Replication]) -> dict[str, Any
         "throughput_rps": _estimate(found.throughput_rps),
         "ttft_s": _times(found.ttft_s) if found.stable else None,
         "tpot_s": _tpot(found, asked) if found.stable else None,
+        "tpot_by_route_s": {route: _times(times) for route, times in found.tpot_by_route_s.items() if found.stable},
         "ttft_by_route_s": {route: _times(times) for route, times in found.ttft_by_route_s.items() if found.stable},
         "goodput": _goodput(asked, replications) if found.stable else None,
         "waits_s": {stage.value: _estimate(wait.mean_s) for stage, wait in found.waits.items() if found.stable},

@@ -33,6 +33,9 @@ def test_a_step_may_grow_with_the_batch_and_its_contexts():
     grows = simulated(short(decode={"iterations": True, "base_s": 0.02, "request_s": 1e-4, "token_s": 1e-8}))
     least, most = 0.02, 0.02 + 20 * 1e-4 + 20 * (131_072 + 1_024) * 1e-8
     assert least < grows["tpot_s"]["mean"]["mean"] < grows["tpot_s"]["p99"]["mean"] < most
+    local, remote = (grows["tpot_by_route_s"][route]["mean"]["mean"] for route in ("local", "remote"))
+    share = grows["offload_fraction"]["mean"]
+    assert (1 - share) * local + share * remote == pytest.approx(grows["tpot_s"]["mean"]["mean"], rel=1e-4)
 
 
 def test_memory_for_few_requests_makes_decode_wait():

@@ -117,6 +117,7 @@ class Report:
     utilisation: dict[Stage, Estimate]
     tpot_s: Times | None
     """Mean time between the tokens of a request; None of decode by request, whose step says it, and of no requests."""
+    tpot_by_route_s: dict[str, Times]
     offload_fraction: Estimate
     egress_bps: Estimate
     resent_fraction: Estimate | None
@@ -166,7 +167,8 @@ def report(experiment: Experiment, runs: Sequence[Replication]) -> Report:
         rate_rps=estimate([run.arrived / run.window_s for run in runs]),
         throughput_rps=estimate([run.completed / run.window_s for run in runs]),
         ttft_s=_times(runs, [LOCAL, REMOTE]),
-        tpot_s=_tpot(runs),
+        tpot_s=_tpot(runs, [LOCAL, REMOTE]),
+        tpot_by_route_s={name: found for name, route in ROUTES.items() if (found := _tpot(runs, [route]))},
         ttft_by_route_s={name: found for name, route in ROUTES.items() if (found := _times(runs, [route]))},
         waits=_waits(runs),
         utilisation=_utilisation(runs),
@@ -245,13 +247,13 @@ def _times(runs: Sequence[Replication], routes: list[int]) -> Times | None:
     return Times(estimate(means), p50, p90, p99)
 
 
-def _tpot(runs: Sequence[Replication]) -> Times | None:
-    """Of the requests that have two tokens at least, whichever way they went."""
-    some = [run for run in runs if run.sums["spoken"].sum()]
+def _tpot(runs: Sequence[Replication], routes: list[int]) -> Times | None:
+    """Of the requests of some routes that have two tokens at least; None where there are none."""
+    some = [run for run in runs if run.sums["spoken"][routes].sum()]
     if not some:
         return None
-    means = [run.sums["tpot_s"].sum() / run.sums["spoken"].sum() for run in some]
-    counts = [run.tpot.sum(axis=0) for run in some]
+    means = [run.sums["tpot_s"][routes].sum() / run.sums["spoken"][routes].sum() for run in some]
+    counts = [run.tpot[routes].sum(axis=0) for run in some]
     p50, p90, p99 = (estimate([percentile(count, q) for count in counts]) for q in (0.5, 0.9, 0.99))
     return Times(estimate(means), p50, p90, p99)
 
