@@ -18,11 +18,13 @@ def test_a_planner_simulates_the_case_study(visitor):
     page.get_by_role("main").get_by_role("link", name="Simulate", exact=True).click()
     expect(page).to_have_url(re.compile(r"/simulate/\?scenario=case-study-prfaas-pd$"))
     fits(page)
-    # Other options are shown at an address that holds no token.
+    # Other options are shown at an address that holds no token; scripts have run when the page has loaded.
+    page.wait_for_load_state()
     page.get_by_label("What is simulated").select_option("case-study-homogeneous")
     expect(page).to_have_url(re.compile(r"/simulate/\?.*scenario=case-study-homogeneous"))
     assert "csrf" not in page.url
     expect(page.get_by_text("Compare routing policies")).to_have_count(0)
+    page.wait_for_load_state()
     page.get_by_label("What is simulated").select_option("case-study-prfaas-pd")
     expect(page.get_by_text("Compare routing policies")).to_have_count(1)
     # Who types a rate means a rate.
