@@ -126,6 +126,14 @@ def test_tcp_bounds_a_transfer_and_counts_what_is_sent_again():
         ({"faults": [{"place": "pd_p", "instances": 9, "begin_s": 1, "end_s": 2}]}, "faults.0.instances: 9"),
         ({"roles": {"room": 0.9, "high": 0.8}}, "roles.room: 0.9 must be above 0 and at most roles.high, 0.8"),
         ({"weather": {"windows": [{"begin_s": 5, "end_s": 2}]}}, "weather.windows.0.end_s"),
+        (
+            {
+                "rate_rps": 0.01,
+                "load": ...,
+                "weather": {"fluctuation": {"sd_share": 0.1, "relaxation_s": 1, "step_s": 0.001}},
+            },
+            "take longer steps",
+        ),
     ],
 )
 def test_mistakes_are_named_by_field(changes, words):

@@ -10,12 +10,14 @@ from planner.engine.controller import Reallocation, Rule, static
 from planner.engine.deployment import Deployment
 from planner.engine.latency import POISSON
 from planner.engine.lengths import JointLengths
-from planner.engine.simulation.faults import Faults
+from planner.engine.simulation.faults import Faults, Place
 from planner.engine.simulation.options import Caching, Decoding, Prefill, Transport
 from planner.engine.simulation.prompts import PromptSource
 
 LEAST_A_WINDOW = LEAST_A_STAY = 1e-3
 """Requests, on average: with fewer, time would be spent on counting windows, or stays in a state, alone."""
+MOST_CHANGES = 1_000.0
+"""Of links and instances for each request, on average: they are laid out for thousands of requests at once."""
 MOST_TOKENS = 4_000_000
 """Longest prompt for which prefill times are held token by token."""
 
@@ -79,6 +81,11 @@ class Experiment:
                 f"windows of {self.window_s:g} s are too many at {self.rate_rps:g} req/s: "
                 f"take {LEAST_A_WINDOW / self.rate_rps:.3g} s at least"
             )
+        if self._changes_per_s > MOST_CHANGES * self.rate_rps:
+            raise ValueError(
+                f"weather and failures change {self._changes_per_s:.3g} times a second, too often at "
+                f"{self.rate_rps:g} req/s: take longer steps, at most {MOST_CHANGES:,.0f} changes a request"
+            )
         if isinstance(self.arrivals, Mmpp2) and self.rate_rps * max(self.arrivals.sojourns_s) < LEAST_A_STAY:
             raise ValueError(f"sojourns so short make no bursts at {self.rate_rps:g} req/s: take Poisson arrivals")
 
@@ -100,6 +107,14 @@ class Experiment:
             raise ValueError(f"requests must be at most {self.prompts.most_requests:,.0f}, all of the recorded trace")
         if self.needs_times and self.longest_tokens > MOST_TOKENS:
             raise ValueError(f"prompts must not be longer than {MOST_TOKENS:,} tokens, got {self.longest_tokens:,}")
+
+    @property
+    def _changes_per_s(self) -> float:
+        """How often a link or an instance changes by itself, in the long run."""
+        links = sum(path.weather.changes_per_s for path in self.transport.paths if path.weather)
+        n_prfaas, n_p, n_d = (int(count) for count in self.instances)
+        there = {Place.PRFAAS: n_prfaas, Place.PD_P: n_p, Place.PD_D: n_d}
+        return links + (self.faults.changes_per_s(there) if self.faults else 0.0)
 
     @property
     def needs_times(self) -> bool:
