@@ -83,6 +83,8 @@ class Visitor:
         self.page.get_by_label("Username").fill("admin")
         self.page.get_by_label("Password").fill(PASSWORD)
         self.page.get_by_role("button", name="Sign in", exact=True).click()
+        # A choice made before the page's scripts have run would be nobody's.
+        self.page.wait_for_url(lambda url: "/login/" not in url)
 
     def optimise(self):
         """Signs in on the way if need be; leaves the tab on the job's page."""
