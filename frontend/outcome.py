@@ -40,12 +40,12 @@ def rows(result: Document, document: Document) -> list[Row]:
     return [
         row("Λ_max", "req/s", "lambda_max_rps", figures.rate, "min over the stages (eq. 6)", emphasis=True),
         Row("Bound by", "", words.bound_by(given["binding"]), words.bound_by(result["binding"]), "", "", "", ""),
-        _threshold(given, result, documents),
+        _routing(given, result, documents),
         _split(given, result, documents),
         row("Θ_prfaas", "req/s", "theta_rps.prfaas", figures.rate, "eq. 3", stage="prfaas"),
         row("Θ_pd-p", "req/s", "theta_rps.pd_p", figures.rate, "eq. 4", stage="pd_p"),
         row("Θ_pd-d", "req/s", "theta_rps.pd_d", figures.rate, "eq. 5", stage="pd_d"),
-        row("Offloaded requests, p", "%", "offload_fraction", figures.percent, "P(L > t)"),
+        row("Offloaded requests, p", "%", "offload_fraction", figures.percent, "P(L > t), or q of all"),
         row("Egress", "Gbps", "egress_bps", figures.gbps, "Λ_max · p · S_kv of offloaded requests", stage="link"),
         row("Link used", "%", "link_utilisation", figures.percent, "egress / usable bandwidth", stage="link"),
         row(
@@ -71,6 +71,16 @@ def rows(result: Document, document: Document) -> list[Row]:
 def gain(result: Document) -> str:
     """Λ_max found over Λ_max given, in percent."""
     return figures.difference(result["lambda_max_rps"], result["given"]["lambda_max_rps"])
+
+
+def _routing(given: Document, result: Document, documents: tuple[Document, Document]) -> Row:
+    """The threshold, or the share of all requests that goes to PrfaaS, of which older results know nothing."""
+    before, after = given.get("remote_share"), result.get("remote_share")
+    if before is None or after is None:
+        return _threshold(given, result, documents)
+    kinds, change = _kinds(documents, "routing.remote_share"), figures.difference(after, before)
+    formula = "Share of all requests that goes to PrfaaS whatever their lengths; found where the stages meet"
+    return Row("Remote share q", "%", figures.percent(before), figures.percent(after), change, formula, *kinds)
 
 
 def _threshold(given: Document, result: Document, documents: tuple[Document, Document]) -> Row:

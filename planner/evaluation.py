@@ -17,7 +17,7 @@ from planner.engine.lengths import TruncatedLogNormal
 from planner.engine.throughput import Form, Stage, Throughput
 from planner.engine.throughput import evaluate as evaluate_throughput
 from planner.scenario import Scenario, parse
-from planner.scenario.build import deployment, frees_split, frees_threshold, pd_cluster
+from planner.scenario.build import deployment, frees_share, frees_split, frees_threshold, pd_cluster
 from planner.scenario.document import override
 from planner.scenario.evidence import evidence
 
@@ -35,7 +35,8 @@ def evaluate(scenario: Scenario, form: str = "exact") -> dict[str, Any]:
 def result_document(
     scenario: Scenario, deployed: Deployment, form: Form, found: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """What a deployment carries, in SI units; null for a stage that it does not use and a t without meaning.
+    """What a deployment carries, in SI units; null for a stage that it does not use, and for a t or a share of requests
+    without meaning.
 
     `found` names the fields that the program set itself, which therefore need no evidence.
     """
@@ -57,7 +58,9 @@ def result_document(
         "offload_fraction": at.offload_fraction,
         "mean_offloaded_tokens": number(at.l_long),
         "mean_local_tokens": number(at.l_short),
+        "policy": scenario.parsed.routing.policy,
         "threshold_tokens": number(deployed.threshold_tokens),
+        "remote_share": deployed.remote_share,
         "instances": {
             "prfaas": deployed.prfaas.instances if deployed.prfaas else 0,
             "prefill": deployed.pd.prefill_instances,
@@ -131,6 +134,8 @@ def varied(scenario: Scenario) -> tuple[str, ...]:
     fields = []
     if frees_threshold(scenario.parsed.free):
         fields.append("routing.threshold_tokens")
+    if frees_share(scenario.parsed.free):
+        fields.append("routing.remote_share")
     if frees_split(scenario.parsed.free):
         fields += [f"{place}.prefill_instances", f"{place}.decode_instances"]
     return tuple(fields)
@@ -145,6 +150,7 @@ def problem(scenario: Scenario, form: str, with_map: bool = False) -> search.Pro
         free_threshold=frees_threshold(scenario.parsed.free),
         free_split=frees_split(scenario.parsed.free),
         axes=_axes(deployed) if with_map else None,
+        free_share=frees_share(scenario.parsed.free),
     )
 
 
@@ -184,6 +190,7 @@ def _filled(scenario: Scenario, fields: Sequence[str], best: search.Optimum, for
     origin = {"kind": "estimated", "source": f"found by optimize, {form.value} form, version {__version__}"}
     values = {
         "threshold_tokens": best.threshold_tokens,
+        "remote_share": best.remote_share,
         "prefill_instances": int(best.prefill_instances),
         "decode_instances": int(best.decode_instances),
     }
@@ -232,7 +239,7 @@ def whatif(scenario: Scenario, form: str = "exact") -> dict[str, Any]:
 
 
 def _threshold_sweep(deployed: Deployment, form: Form) -> dict[str, Any] | None:
-    if deployed.prfaas is None:
+    if deployed.prfaas is None or deployed.remote_share is not None:
         return None
     swept = sweep.thresholds(deployed, form)
     rates = {f"{stage.value}_lambda_rps": numbers(values) for stage, values in swept.rates.items()}

@@ -32,6 +32,7 @@ def charts(result: Document, asked: Asked, loaded: LoadedTtft | None) -> Documen
         "steady_rate_rps": carried_rps(result),
         "has_link": experiment.deployment.link is not None,
         "given_threshold_tokens": evaluation.number(given),
+        "remote_share": experiment.remote_share,
         "growth_rps": result["growth_rps"],
         "stable": result["stable"],
         "replications": result["replications"],

@@ -48,7 +48,7 @@ def share(estimate: Estimate | None, unit: str = "") -> str:
 def flows(result: Document, asked: Asked) -> Iterator[Row]:
     """What is offloaded, what crosses and what is carried; then what there is only of something that is on."""
     steady = result["steady"]
-    yield _row("Offloaded requests, p", "P(L > t)", result["offload_fraction"], figures.percent, "%",
+    yield _row("Offloaded requests, p", "P(L > t), or q of all", result["offload_fraction"], figures.percent, "%",
         steady["offload_fraction"])  # fmt: skip
     yield _row("Egress", "rate · p · S_kv of offloaded requests", result["egress_bps"], figures.gbps, "Gbps",
         steady_egress_bps(result), "link")  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
@@ -37,9 +38,10 @@ class Study(Part):
     choice = "study"
 
     def fields(self) -> dict[str, forms.Field]:
-        ranges = _ranges(self.given)
+        suits = _suits(self.given)
+        ranges = _ranges(suits)
         titles = {ONCE: "Once"} | {name: f"Sweep: {QUANTITIES[name].title.lower()}" for name in ranges}
-        titles |= ({POLICIES: "Compare routing policies"} if _has_policies(self.given) else {}) | {ABLATION: "Ablation"}
+        titles |= ({POLICIES: "Compare routing policies"} if POLICIES in suits else {}) | {ABLATION: "Ablation"}
         found: dict[str, forms.Field] = {"study": one_of(titles, ONCE)}
         found["study"].required = False
         for name, within in ranges.items():
@@ -127,7 +129,7 @@ def can_be_asked(study: dict[str, Any], given: Given) -> bool:
     name = study.get("vary")
     if name is None or name == POLICIES:
         return _is_whole(study)
-    if name not in _ranges(given):
+    if name not in _ranges(_suits(given)):
         return False
     try:
         same = grid(range_of(study["values"]), QUANTITIES[name].is_geometric)
@@ -144,21 +146,16 @@ def _is_whole(study: dict[str, Any]) -> bool:
     return bool(on(asked) == study["features"])
 
 
-def _has_policies(given: Given) -> bool:
+def _suits(given: Given) -> dict[str, Range | Sequence[Any] | None]:
+    """What can be varied in a scenario, with what suits it; nothing of one that cannot be simulated, of which the form
+    says why once it is asked."""
     asked = _asked(given)
-    return asked is not None and QUANTITIES[POLICIES].is_possible(asked)
+    return {name: each.suits(asked) for name, each in QUANTITIES.items() if each.is_possible(asked)} if asked else {}
 
 
-def _ranges(given: Given) -> dict[str, Range]:
-    """What can be swept in a scenario, with the range that a form starts from; nothing of one that cannot be simulated,
-    of which the form says why once it is asked."""
-    asked = _asked(given)
-    found: dict[str, Range] = {}
-    for name, quantity in QUANTITIES.items() if asked else ():
-        suits = quantity.suits(asked) if asked and quantity.is_possible(asked) else None
-        if isinstance(suits, Range):
-            found[name] = suits
-    return found
+def _ranges(suits: dict[str, Range | Sequence[Any] | None]) -> dict[str, Range]:
+    """What can be swept, with the range that a form starts from."""
+    return {name: each for name, each in suits.items() if isinstance(each, Range)}
 
 
 def _asked(given: Given) -> simulations.Asked | None:

@@ -76,7 +76,8 @@ class Decode:
 class Deployment:
     """One PrfaaS cluster (or none) behind one link, one PD cluster, and the requests that they serve.
 
-    A request longer than `threshold_tokens` is prefilled remotely: 0 sends all, infinity none.
+    A request longer than `threshold_tokens` is prefilled remotely: 0 sends all, infinity none. With a `remote_share`
+    the router knows no lengths: each request goes to PrfaaS with that probability, and there is no threshold.
     `s_kv` is the KVCache that a prompt leaves, in bytes.
     """
 
@@ -87,14 +88,38 @@ class Deployment:
     pd: PdCluster
     decode: Decode
     threshold_tokens: float
+    remote_share: float | None = None
+    """q in [0, 1], of the requests that go to PrfaaS whatever their lengths; None: their lengths decide."""
 
     def __post_init__(self) -> None:
-        """Raises ValueError where requests would go to a PrfaaS cluster that is not there."""
+        """Raises ValueError where requests would go to a PrfaaS cluster that is not there, and on two ways to route."""
         require_not_negative("the threshold in tokens", self.threshold_tokens)
         if (self.prfaas is None) != (self.link is None):
             raise ValueError("a PrfaaS cluster and a link come together")
         if self.prfaas is None and self.threshold_tokens < self.lengths.longest:
             raise ValueError("without a PrfaaS cluster every request stays local: the threshold must be infinite")
+        if self.remote_share is not None:
+            self._check_share(self.remote_share)
+
+    def _check_share(self, share: float) -> None:
+        if not 0 <= share <= 1:
+            raise ValueError(f"the remote share must be from 0 to 1, got {share:g}")
+        if self.prfaas is None:
+            raise ValueError("a remote share needs a PrfaaS cluster")
+        if not math.isinf(self.threshold_tokens):
+            raise ValueError("a router that knows no lengths has no threshold: it must be infinite")
+
+    @property
+    def shares(self) -> tuple[float, float]:
+        """Of the requests of a length that may go either way, which go to PrfaaS and which stay: all, by length."""
+        return (1.0, 1.0) if self.remote_share is None else (self.remote_share, 1 - self.remote_share)
+
+    @property
+    def cuts(self) -> tuple[float, float]:
+        """Lengths in tokens above which requests may go to PrfaaS, and up to which they may stay."""
+        if self.remote_share is None:
+            return self.threshold_tokens, self.threshold_tokens
+        return 0.0 if self.remote_share > 0 else math.inf, math.inf if self.remote_share < 1 else 0.0
 
     @property
     def usable_bps(self) -> float:

@@ -86,16 +86,27 @@ class Route:
 
 
 def routes(deployment: Deployment, around: Circumstances) -> list[Route]:
-    """Where requests go at the deployment's threshold; the counts of its clusters do not matter."""
-    tokens, weights, at = _cells(deployment.lengths, deployment.threshold_tokens)
+    """Where requests go at the deployment's threshold or share; the counts of its clusters do not matter."""
+    (away, away_weights), (stay, stay_weights) = _divided(deployment)
     found = []
-    if deployment.prfaas and at < tokens.size:
-        found.append(_remote(deployment, around, tokens[at:], weights[at:]))
-    if at:
-        prefill_s, part = deployment.pd.t_prefill(tokens[:at]), weights[:at]
+    if deployment.prfaas and away.size:
+        found.append(_remote(deployment, around, away, away_weights))
+    if stay.size:
+        prefill_s = deployment.pd.t_prefill(stay)
         seconds = prefill_s + deployment.decode.step_s
-        found.append(Route(Stage.PD_P, float(part.sum()), seconds, part, Sampled(prefill_s, part)))
+        share = float(stay_weights.sum())
+        found.append(Route(Stage.PD_P, share, seconds, stay_weights, Sampled(prefill_s, stay_weights)))
     return found
+
+
+def _divided(deployment: Deployment) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+    """Lengths in tokens, rising, with the shares of all requests that they stand for: what goes away, what stays."""
+    tokens, weights, at = _cells(deployment.lengths, deployment.threshold_tokens)
+    if deployment.remote_share is None:
+        return (tokens[at:], weights[at:]), (tokens[:at], weights[:at])
+    away, stay = deployment.shares
+    kept_away, kept_stay = (slice(None if share > 0 else 0) for share in (away, stay))
+    return (tokens[kept_away], away * weights[kept_away]), (tokens[kept_stay], stay * weights[kept_stay])
 
 
 def _remote(deployment: Deployment, around: Circumstances, tokens: Array, weights: Array) -> Route:

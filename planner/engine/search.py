@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
+from planner.engine.blind import best_shares
 from planner.engine.curves import Array
 from planner.engine.deployment import Deployment, Link
 from planner.engine.lengths import LengthDistribution, TruncatedLogNormal
-from planner.engine.throughput import Form, Stage, Work, lambda_max, stage_rates, work
+from planner.engine.throughput import Form, Stage, Work, lambda_max, stage_rates, work, work_by_share
 
 GRID = 10_000
 EQUAL = 1e-9
@@ -35,6 +36,8 @@ class Optimum:
     decode_instances: float
     lambda_max_rps: float
     ttft_mean_s: float
+    remote_share: float | None = None
+    """Of the requests, whatever their lengths; None: the threshold cuts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +58,25 @@ class MapAxes:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A deployment, what may vary in it, and the map to draw beside the answer."""
+    """A deployment, what may vary in it, and the map to draw beside the answer.
+
+    A threshold varies where the deployment has no remote share, and a share where it has one.
+    """
 
     deployment: Deployment
     form: Form
     free_threshold: bool
     free_split: bool
     axes: MapAxes | None = None
+    free_share: bool = False
+
+    def __post_init__(self) -> None:
+        """Raises ValueError where what is to vary is not there."""
+        is_blind = self.deployment.remote_share is not None
+        if self.free_threshold and is_blind:
+            raise ValueError("under a remote share there is no threshold that could vary")
+        if self.free_share and not is_blind:
+            raise ValueError("without a remote share there is none that could vary")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +85,8 @@ class Searched:
 
     thresholds: Array
     demand: Work
+    free_share: bool = False
+    """Whether the remote share is to be found, for which there is a closed form and no grid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,16 +177,28 @@ def searched(problem: Problem) -> Searched:
     deployment = problem.deployment
     free = problem.free_threshold
     thresholds = threshold_grid(deployment.lengths) if free else np.array([deployment.threshold_tokens])
-    return Searched(thresholds, work(deployment, thresholds, problem.form))
+    return Searched(thresholds, work(deployment, thresholds, problem.form), problem.free_share)
 
 
 def best_by_split(deployment: Deployment, grid: Searched, prefill_instances: Array, form: Form) -> list[Optimum]:
-    """The best point of every split: the grid's cell, then the exact crossing in it."""
+    """The best point of every split: the grid's cell, then the exact crossing in it, or the best remote share."""
+    if grid.free_share:
+        return _at_best_shares(deployment, prefill_instances, form)
     values = surface(deployment, grid.demand, prefill_instances)
     return [
         fairest(_points(deployment.split(n_p, _instances(deployment) - n_p), refined, form))
         for column, n_p in enumerate(prefill_instances)
         for refined in [refine(deployment, grid.thresholds, values[:, column], n_p, form)]
+    ]
+
+
+def _at_best_shares(deployment: Deployment, prefill_instances: Array, form: Form) -> list[Optimum]:
+    shares, every = best_shares(deployment, prefill_instances, form), np.arange(prefill_instances.size)
+    demand, exact = (work_by_share(deployment, shares, each) for each in (form, Form.EXACT))
+    values = surface(deployment, demand, prefill_instances)[every, every]
+    return [
+        Optimum(np.inf, float(n_p), _instances(deployment) - float(n_p), float(value), float(ttft), float(share))
+        for n_p, value, ttft, share in zip(prefill_instances, values, exact.ttft_s, shares, strict=True)
     ]
 
 
@@ -237,7 +266,7 @@ def _points(deployment: Deployment, thresholds: Array, form: Form) -> list[Optim
     values = lambda_max(stage_rates(deployment, demand))
     n_p, n_d = deployment.pd.prefill_instances, deployment.pd.decode_instances
     return [
-        Optimum(float(t), float(n_p), float(n_d), float(value), float(ttft))
+        Optimum(float(t), float(n_p), float(n_d), float(value), float(ttft), deployment.remote_share)
         for t, value, ttft in zip(thresholds, values, exact.ttft_s, strict=True)
     ]
 

@@ -30,7 +30,10 @@ class ThresholdSweep:
 
 @dataclass(frozen=True, slots=True)
 class SplitSweep:
-    """Λ_max in req/s over N_p/N_d: at the given t, and at the best t of each split (None without PrfaaS)."""
+    """Λ_max in req/s over N_p/N_d: at the given t or share, and at the best t of each split.
+
+    The latter is None without PrfaaS, and where a share of all requests goes there.
+    """
 
     prefill_instances: Array
     decode_instances: Array
@@ -40,7 +43,12 @@ class SplitSweep:
 
 
 def thresholds(deployment: Deployment, form: Form) -> ThresholdSweep:
-    """Over thresholds in equal ratios between the shortest and the longest request."""
+    """Over thresholds in equal ratios between the shortest and the longest request.
+
+    Raises ValueError under a remote share, which has no threshold.
+    """
+    if deployment.remote_share is not None:
+        raise ValueError("under a remote share there is no threshold to sweep over")
     t = equal_ratios(deployment.lengths.shortest, deployment.lengths.longest, THRESHOLDS)
     demand = work(deployment, t, form)
     rates = stage_rates(deployment, demand)
@@ -54,7 +62,7 @@ def splits(deployment: Deployment, form: Form) -> SplitSweep:
     n_d = deployment.pd.prefill_instances + deployment.pd.decode_instances - n_p
     given = work(deployment, np.array([deployment.threshold_tokens]), form)
     at_t = search.surface(deployment, given, n_p)[0]
-    if deployment.prfaas is None:
+    if deployment.prfaas is None or deployment.remote_share is not None:
         return SplitSweep(n_p, n_d, at_t, None, None)
     grid = search.threshold_grid(deployment.lengths, REFINED)
     demand = work(deployment, grid, form)

@@ -121,7 +121,36 @@ def rate(capacity: ArrayLike, work: ArrayLike) -> Array:
 
 
 def work(deployment: Deployment, thresholds: ArrayLike, form: Form) -> Work:
-    """Mean work a request at each stage, for each of `thresholds` (any shape)."""
+    """Mean work a request at each stage, for each of `thresholds` (any shape).
+
+    Under the deployment's remote share it is the same for every threshold.
+    """
+    if deployment.remote_share is None:
+        return _work_by_length(deployment, thresholds, form)
+    return work_by_share(deployment, np.full(np.shape(thresholds), deployment.remote_share), form)
+
+
+def work_by_share(deployment: Deployment, shares: ArrayLike, form: Form) -> Work:
+    """Mean work a request at each stage where PrfaaS gets a share of the requests whatever their lengths, for each of
+    `shares` (any shape): that share of what all of them bring, and the rest of what all bring PD-P."""
+    q = np.asarray(shares, dtype=float)
+    away, stay = sides(deployment, form)
+    return Work(
+        offload_fraction=q,
+        l_long=np.where(q > 0, away.l_long, np.nan),
+        l_short=np.where(q < 1, stay.l_short, np.nan),
+        link_bits=q * away.link_bits,
+        pd_p_s=(1 - q) * stay.pd_p_s,
+        prfaas_s=q * away.prfaas_s,
+    )
+
+
+def sides(deployment: Deployment, form: Form) -> tuple[Work, Work]:
+    """Mean work a request at each stage if all go to PrfaaS, and if all stay."""
+    return _work_by_length(deployment, 0.0, form), _work_by_length(deployment, np.inf, form)
+
+
+def _work_by_length(deployment: Deployment, thresholds: ArrayLike, form: Form) -> Work:
     lengths, t = deployment.lengths, np.asarray(thresholds, dtype=float)
     short, long = lengths.partial_means(t)
     below, above = partial_loads(lengths, _curves(deployment), t, form)
@@ -215,9 +244,9 @@ def evaluate(deployment: Deployment, form: Form = Form.EXACT) -> Throughput:
 
 def extrapolated_curves(deployment: Deployment) -> dict[str, Outside]:
     """The curves that some request takes outside their measured range."""
-    lengths, t = deployment.lengths, deployment.threshold_tokens
-    found = {"T_prefill of PD-P": outside(deployment.pd.t_prefill, lengths, upper=t)}
+    lengths, (away_above, stay_upto) = deployment.lengths, deployment.cuts
+    found = {"T_prefill of PD-P": outside(deployment.pd.t_prefill, lengths, upper=stay_upto)}
     if deployment.prfaas:
         remote = {"S_kv": deployment.s_kv, "T_prefill of PrfaaS": deployment.prfaas.t_prefill}
-        found = {name: outside(curve, lengths, lower=t) for name, curve in remote.items()} | found
+        found = {name: outside(curve, lengths, lower=away_above) for name, curve in remote.items()} | found
     return {name: share for name, share in found.items() if share}

@@ -26,21 +26,24 @@ class Ttft:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The requests with lower < L <= upper, and the prefill time that they meet."""
+    """Requests with lower < L <= upper, and the prefill time that they meet."""
 
     t_prefill: Curve
     lower: float
     upper: float
+    share: float = 1.0
+    """Of the requests of these lengths, in [0, 1]."""
 
 
 def routes(deployment: Deployment) -> list[Route]:
-    """Where requests go: the longer ones remote, the others local; an empty route is left out."""
-    lengths, t = deployment.lengths, deployment.threshold_tokens
+    """Where requests go: the longer ones remote, the others local, or a share of all; an empty route is left out."""
+    lengths, (away_above, stay_upto) = deployment.lengths, deployment.cuts
+    away, stay = deployment.shares
     found = []
-    if deployment.prfaas and t < lengths.longest:
-        found.append(Route(deployment.prfaas.t_prefill, t, np.inf))
-    if t >= lengths.shortest:
-        found.append(Route(deployment.pd.t_prefill, 0.0, t))
+    if deployment.prfaas and away_above < lengths.longest:
+        found.append(Route(deployment.prfaas.t_prefill, away_above, np.inf, away))
+    if stay_upto >= lengths.shortest:
+        found.append(Route(deployment.pd.t_prefill, 0.0, stay_upto, stay))
     return found
 
 
@@ -59,7 +62,8 @@ def share_within(lengths: LengthDistribution, ways: list[Route], seconds: Array)
     share = np.zeros_like(seconds)
     for way in ways:
         lower, upper = way.t_prefill.sublevel(seconds)
-        share += lengths.between(np.maximum(lower, way.lower), np.minimum(upper, way.upper)).sum(axis=-1)
+        passed = lengths.between(np.maximum(lower, way.lower), np.minimum(upper, way.upper)).sum(axis=-1)
+        share += way.share * passed
     return share
 
 

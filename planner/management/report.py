@@ -15,7 +15,7 @@ def lines(result: dict[str, Any]) -> str:
         f"{result['scenario']} ({result['form']} form)",
         f"  Λ_max              {result['lambda_max_rps']:.3f} req/s, bound by "
         + " and ".join(STAGES[stage] for stage in result["binding"]),
-        f"  threshold t        {figure(result['threshold_tokens'], '{:,.0f} tokens')}",
+        routed(result),
         f"  instances          {instances(result)}",
         f"  offloaded          {result['offload_fraction']:.2%} of requests, mean "
         f"{figure(result['mean_offloaded_tokens'], '{:,.0f} tokens')}; "
@@ -29,6 +29,13 @@ def lines(result: dict[str, Any]) -> str:
         *(f"  note               {note}" for note in result["notes"]),
     ]
     return "\n".join(rows)
+
+
+def routed(result: dict[str, Any]) -> str:
+    """The threshold, or the share of all requests that goes to PrfaaS."""
+    if result["remote_share"] is not None:
+        return f"  remote share       {result['remote_share']:.2%} of requests, whatever their lengths"
+    return f"  threshold t        {figure(result['threshold_tokens'], '{:,.0f} tokens')}"
 
 
 def instances(result: dict[str, Any]) -> str:

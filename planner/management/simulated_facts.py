@@ -53,6 +53,7 @@ def facts(asked: Asked) -> list[Fact]:
     """Each as its name and what it is set to; decode always, the others where they are on."""
     run = asked.run
     return [
+        *_routing(asked),
         *_prefill(run),
         *_decode(asked),
         *_link(asked),
@@ -61,6 +62,12 @@ def facts(asked: Asked) -> list[Fact]:
         *_prompts(run),
         *_caches(run),
     ]
+
+
+def _routing(asked: Asked) -> Iterator[Fact]:
+    share = asked.experiment.remote_share
+    if share is not None:
+        yield "Drawn for PrfaaS", f"{100 * share:.4g} % of requests, whatever their lengths"
 
 
 def _prefill(run: Run) -> Iterator[Fact]:

@@ -41,6 +41,7 @@ def deployment(scenario: Scenario) -> Deployment:
         pd=PdCluster(local.prefill_instances or 0, local.decode_instances or 0, _prefill(document, local)),
         decode=Decode(document.decode.max_batch, document.decode.step_s, document.traffic.mean_output_tokens()),
         threshold_tokens=threshold(document),
+        remote_share=document.routing.remote_share,
     )
 
 
@@ -76,8 +77,8 @@ def _prefill(document: Document, cluster: Cluster) -> Curve:
 
 
 def threshold(document: Document) -> float:
-    """The t that routing stands for: 0 sends all away, infinity none."""
-    if document.routing.policy == "all_local":
+    """The t that routing stands for: 0 sends all away, infinity none; infinity too where no length matters."""
+    if document.routing.policy in ("all_local", "blind"):
         return float("inf")
     return document.routing.threshold_tokens or 0.0
 
@@ -85,6 +86,11 @@ def threshold(document: Document) -> float:
 def frees_threshold(free: Sequence[str]) -> bool:
     """Whether t may vary."""
     return "routing.threshold_tokens" in free
+
+
+def frees_share(free: Sequence[str]) -> bool:
+    """Whether the share of requests that goes to PrfaaS may vary."""
+    return "routing.remote_share" in free
 
 
 def frees_split(free: Sequence[str]) -> bool:

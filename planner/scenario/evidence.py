@@ -74,7 +74,7 @@ def _places(scenario: Scenario) -> dict[str, tuple[str, ...]]:
 
 
 def _cut(traffic: TrafficFields) -> tuple[str, ...]:
-    """How requests are divided: their incremental lengths, and the threshold."""
+    """How requests are divided: their incremental lengths, and the threshold or the share."""
     if isinstance(traffic.prefix, RecordedReuse):
         return "traffic.prefix", "routing"
     return "traffic.input_tokens", "traffic.prefix", "routing"

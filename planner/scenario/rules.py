@@ -109,8 +109,9 @@ def _routing(document: Document) -> Iterator[FieldError]:
         yield FieldError("routing.policy", policy, "needs a cluster of role prfaas; without one use all_local")
     if policy == "threshold" and threshold is None:
         yield FieldError("routing.threshold_tokens", None, "is missing: policy threshold needs it, in tokens")
-    if policy == "all_local" and threshold is not None:
-        yield FieldError("routing.threshold_tokens", threshold, "must be null: policy all_local has no threshold")
+    if policy in ("all_local", "blind") and threshold is not None:
+        yield FieldError("routing.threshold_tokens", threshold, f"must be null: policy {policy} has no threshold")
+    yield from _remote_share(document)
     yield from _prefix(document)
     if policy == "all_remote" and threshold not in (None, 0):
         yield FieldError(
@@ -118,8 +119,17 @@ def _routing(document: Document) -> Iterator[FieldError]:
         )
 
 
+def _remote_share(document: Document) -> Iterator[FieldError]:
+    policy, share = document.routing.policy, document.routing.remote_share
+    if policy == "blind" and share is None:
+        yield FieldError("routing.remote_share", None, "is missing: policy blind needs it, from 0 to 1")
+    if policy != "blind" and share is not None:
+        yield FieldError("routing.remote_share", share, f"must be null: policy {policy} sends no share of all requests")
+
+
 def _free(document: Document) -> Iterator[FieldError]:
-    allowed = ["routing.threshold_tokens"] if document.routing.policy == "threshold" else []
+    by_policy = {"threshold": "routing.threshold_tokens", "blind": "routing.remote_share"}
+    allowed = [path for policy, path in by_policy.items() if policy == document.routing.policy]
     for cluster in document.clusters:
         if cluster.role == "pd":
             allowed += [f"clusters.{cluster.name}.{field}" for field in ("prefill_instances", "decode_instances")]

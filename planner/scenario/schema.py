@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from planner.documents.fields import Count, Name, NotNegative, Origins, Points, Positive, Table, Text
+from planner.documents.fields import Count, Name, NotNegative, Origins, Points, Positive, Share, Table, Text
 from planner.entries.link import Background, Bandwidth, Connections, LinkPrice, Loss
 from planner.entries.model import KvSize
 from planner.entries.profile import Measured
@@ -115,10 +115,12 @@ class Price(Table):
 
 
 class Routing(Table):
-    """Who goes where: by length against the threshold, or all to one side."""
+    """Who goes where: by length against the threshold, all to one side, or a share whatever the lengths (blind)."""
 
-    policy: Literal["threshold", "all_local", "all_remote"]
+    policy: Literal["threshold", "all_local", "all_remote", "blind"]
     threshold_tokens: NotNegative | None = None
+    remote_share: Share | None = None
+    """Of the requests, those that go to PrfaaS under policy blind."""
     prefix: Literal["own", "best"] = "own"
     """Each cluster prefills what its own cache leaves (bandwidth scarce), or the better cache is copied (abundant)."""
 

@@ -135,6 +135,8 @@ class System:
     def route(self, request):
         length = self.caches.judged(request) if self.caches else request.tokens
         away = bool(is_remote(length, self.control.standing.threshold_tokens))
+        if self.batch.lot.size:
+            away = self.batch.lot[request.number] == REMOTE
         if self.experiment.failover:
             away = self.stood_in(away)
         request.route = REMOTE if away else LOCAL

@@ -13,7 +13,10 @@ from frontend.simulator.parts.base import Entry, Fields, WordField
 from frontend.simulator.parts.load import DEFAULTS
 
 POLICIES = {
-    "as_given": ("As given", "The scenario's own routing: requests longer than t are prefilled remotely."),
+    "as_given": (
+        "As given",
+        "The scenario's own routing: requests longer than t are prefilled remotely, or a share of all.",
+    ),
     "all_local": ("All local", "Nothing is offloaded; the PrfaaS cluster stands idle."),
     "all_remote": ("All remote", "Every request is prefilled by the PrfaaS cluster, whatever its length."),
     "bandwidth_aware": (

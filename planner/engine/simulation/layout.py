@@ -153,6 +153,7 @@ SLOT = np.dtype(
         ("follows", np.int64),  # the next slot of the same list
         ("number", np.int64),
         ("route", np.int64),
+        ("lot", np.int64),  # the route that was drawn for it; NOBODY where its length decides
         ("pieces", np.int64),  # in which its KVCache is sent, made so far, sent so far
         ("made", np.int64),
         ("sent", np.int64),

@@ -16,6 +16,7 @@ from planner.engine.arrivals import Arrivals, Diurnal, Mmpp2, Poisson, Recorded,
 from planner.engine.curves import Array
 from planner.engine.latency import state_bytes
 from planner.engine.lengths import Drawn
+from planner.engine.simulation.layout import LOCAL, REMOTE
 from planner.engine.simulation.prompts import NO_BLOCKS, Int64, Prompting, Prompts
 from planner.engine.simulation.settings import Experiment
 from planner.engine.throughput import BITS_PER_BYTE
@@ -24,6 +25,8 @@ BLOCK = 16_384
 """Arrivals that are drawn at once."""
 STAYS = 16_384
 """Stays in a state that are drawn at once; even, so that each lot begins in the same state."""
+LOTS = 2**32 - 1
+"""Key of the stream of lots, which no `spawn` reaches: what is drawn beside it stays as it is without lots."""
 
 
 class Batch(NamedTuple):
@@ -52,6 +55,8 @@ class Batch(NamedTuple):
     shared: Int64
     blocks: Int64
     blocks_after: Int64
+    lot: Int64
+    """LOCAL or REMOTE, as drawn for each; shape (0,) where lengths decide."""
 
 
 class Requests:
@@ -66,16 +71,25 @@ class Requests:
         self._lengths, self._outputs = lengths, outputs
         self._state = state_bytes(experiment.deployment.s_kv)
         self._prompts = _started(experiment, streams[4])
+        self._lots = default_rng(SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, LOTS)))
         self._anywhere = experiment.reroutes
 
     def next(self, count: int) -> Batch:
         """The next so many."""
+        lot = self._drawn_lots(count)
         if self._prompts is not None:
-            return self._named(self._prompts.next(count))
+            return self._named(self._prompts.next(count), lot)
         drawn = self._drawn(count)
         # an iteration makes whole tokens
         output = np.rint(drawn.output) if self._experiment.decoding.iterations else drawn.output
-        return self._whole(self._arrivals(count), drawn._replace(output=np.maximum(output, 1.0)))
+        return self._whole(self._arrivals(count), drawn._replace(output=np.maximum(output, 1.0)), lot)
+
+    def _drawn_lots(self, count: int) -> Int64:
+        """Where each goes if lengths do not matter; of two shares, the larger sends the same away and more."""
+        share = self._experiment.remote_share
+        if share is None:
+            return NO_BLOCKS
+        return np.where(self._lots.random(count) < share, REMOTE, LOCAL).astype(np.int64)
 
     def _drawn(self, count: int) -> Drawn:
         experiment = self._experiment
@@ -86,22 +100,24 @@ class Requests:
         output = np.full(count, mean) if scv == 0 else self._outputs.standard_gamma(1 / scv, count) * scv * mean
         return Drawn(tokens, tokens, output)
 
-    def _named(self, prompts: Prompts) -> Batch:
+    def _named(self, prompts: Prompts, lot: Int64) -> Batch:
         # arrays of another layout would have the event loop compiled once more
         prompts = Prompts._make(np.ascontiguousarray(column) for column in prompts)
         output = np.maximum(prompts.output, 1).astype(float)
         tokens = prompts.tokens.astype(float)
         if self._experiment.caching is None:
-            return self._whole(prompts.arrival_s, Drawn(tokens, tokens, output))
+            return self._whole(prompts.arrival_s, Drawn(tokens, tokens, output), lot)
         none, kv_bytes = np.zeros(0), self._kv_bytes(tokens, output)
         names = (prompts.chain, prompts.system, prompts.shared, prompts.blocks, prompts.blocks_after)
-        return Batch(prompts.arrival_s, tokens, tokens, none, none, none, none, output, kv_bytes, *names)
+        return Batch(prompts.arrival_s, tokens, tokens, none, none, none, none, output, kv_bytes, *names, lot)
 
-    def _whole(self, arrival_s: Array, drawn: Drawn) -> Batch:
+    def _whole(self, arrival_s: Array, drawn: Drawn, lot: Int64) -> Batch:
         """Requests of which it is known what is left to prefill, with what that takes wherever they may go."""
         tokens = drawn.increment
         deployed, rule = self._experiment.deployment, self._experiment.routing
         away, stay = tokens > rule.least_tokens, tokens <= rule.most_tokens
+        if lot.size:
+            away, stay = lot == REMOTE, lot == LOCAL
         if self._anywhere:
             away[:] = stay[:] = True
         remote_s, local_s, layers, state = np.zeros((4, tokens.size))
@@ -111,9 +127,9 @@ class Requests:
             sizes = deployed.s_kv(tokens[away])
             state[away] = BITS_PER_BYTE * np.minimum(self._state, sizes)
             layers[away] = BITS_PER_BYTE * sizes - state[away]
-        kv_bytes, none = self._kv_bytes(drawn.prompt, drawn.output), [NO_BLOCKS] * 5
+        kv_bytes, names = self._kv_bytes(drawn.prompt, drawn.output), [*[NO_BLOCKS] * 5, lot]
         takes = (local_s, remote_s, layers, state)
-        return Batch(arrival_s, tokens, drawn.prompt, *takes, drawn.output, kv_bytes, *none)
+        return Batch(arrival_s, tokens, drawn.prompt, *takes, drawn.output, kv_bytes, *names)
 
     def _kv_bytes(self, tokens: Array, output: Array) -> Array:
         if self._experiment.decoding.memory_bytes == np.inf:

@@ -6,7 +6,7 @@ from planner.engine import controller
 from planner.engine.simulation.compilation import compiled, seldom
 from planner.engine.simulation.counting import change
 from planner.engine.simulation.decode import enter_decode
-from planner.engine.simulation.layout import COPYING, LOCAL, REMOTE, TAIL, UP_PD_P, UP_PRFAAS, Records
+from planner.engine.simulation.layout import COPYING, LOCAL, NOBODY, REMOTE, TAIL, UP_PD_P, UP_PRFAAS, Records
 from planner.engine.simulation.pools import cached_blocks, judge, keep_copied, keep_landed, missing_bits
 from planner.engine.simulation.prefill import enter_later, enter_prefill
 from planner.engine.simulation.requests import Batch
@@ -27,6 +27,7 @@ def arrive(plan: Plan, state: State, batch: Batch) -> None:
     request.sending = request.restarts = request.copying = 0
     request.output, request.context = batch.output[at], batch.prompt[at]
     request.kv_bytes = batch.kv_bytes[at] if batch.kv_bytes.size else 0.0
+    request.lot = batch.lot[at] if batch.lot.size else NOBODY
     if plan.given[0].cached:
         _name(batch, request, at)
     else:
@@ -54,6 +55,8 @@ def route(plan: Plan, state: State, slot: int) -> None:
     request = state.slots[slot]
     length = judge(plan, state, request) if plan.given[0].cached else request.increment
     away = is_remote(length, state.clock[0].threshold_tokens)
+    if request.lot != NOBODY:
+        away = request.lot == REMOTE
     if plan.given[0].failover:
         away = stood_in(plan, state, away)
     request.route = REMOTE if away else LOCAL

@@ -22,7 +22,7 @@ MOST_A_BATCH = 8192
 AN_HOUR_S, A_DAY_S = 3600.0, 86_400.0
 LATEST_S = 1e15
 """Beyond every time that is simulated: as far as events are laid out that come to an end."""
-NOBODY_COMES = Batch(*([np.zeros(0)] * 9), *([NO_BLOCKS] * 5))  # type: ignore[arg-type]
+NOBODY_COMES = Batch(*([np.zeros(0)] * 9), *([NO_BLOCKS] * 6))  # type: ignore[arg-type]
 
 type Progress = Callable[[int], None]
 type Stop = Callable[[], bool]

@@ -26,7 +26,8 @@ MOST_TOKENS = 4_000_000
 class Experiment:
     """One simulation, but for its seed and the number of its replications.
 
-    `rule` says which requests are sent away: without one, those longer than the deployment's threshold.
+    `rule` says which requests are sent away: without one, those longer than the deployment's threshold, or its remote
+    share of all.
     """
 
     deployment: Deployment
@@ -130,13 +131,24 @@ class Experiment:
     @property
     def _lacks_a_stage(self) -> bool:
         """Whether some requests belong to a cluster that never has an instance, or to which no link ever is."""
-        deployed, rule, (n_prfaas, n_p, _) = self.deployment, self.routing, self.instances
+        deployed, (n_prfaas, n_p, _) = self.deployment, self.instances
+        sends, keeps = self._routes
         if deployed.prfaas is None or deployed.link is None:
             return False
         is_linked = any((deployed.link.usable_bps if path.bps is None else path.bps) for path in self.transport.paths)
-        if not (n_prfaas and is_linked) and rule.least_tokens < deployed.lengths.longest:
-            return True
-        return not n_p and rule.most_tokens > 0
+        return (sends and not (n_prfaas and is_linked)) or (keeps and not n_p)
+
+    @property
+    def _routes(self) -> tuple[bool, bool]:
+        """Whether some requests go to PrfaaS, and whether some stay."""
+        if self.remote_share is not None:
+            return self.remote_share > 0, self.remote_share < 1
+        return self.routing.least_tokens < self.deployment.lengths.longest, self.routing.most_tokens > 0
+
+    @property
+    def remote_share(self) -> float | None:
+        """The share of requests that is drawn and sent away, whatever their lengths; None: the rule applies."""
+        return self.deployment.remote_share if self.rule is None else None
 
     @property
     def longest_tokens(self) -> int:

@@ -105,6 +105,8 @@ def policies(asked: Asked) -> list[Value]:
 def _as_given(asked: Asked) -> str | None:
     """The policy that is the scenario's own under another name."""
     deployed = asked.experiment.deployment
+    if deployed.remote_share is not None:
+        return {0.0: "all_local", 1.0: "all_remote"}.get(deployed.remote_share)
     if deployed.prfaas is None or math.isinf(deployed.threshold_tokens):
         return "all_local"
     return "all_remote" if deployed.threshold_tokens == 0 else None

@@ -5,7 +5,10 @@ import { ceiling, chosen, labels, line, published } from "./style.js";
 const GIGA = 1e9;
 
 export const egressChart = {
-  empty: ({ answer }) => (answer.threshold_sweep ? null : "This deployment has no link: nothing crosses."),
+  empty({ answer }) {
+    if (answer.result.remote_share != null) return "Egress is drawn over the threshold, and this router knows none.";
+    return answer.threshold_sweep ? null : "This deployment has no link: nothing crosses.";
+  },
 
   caption({ answer: { result } }) {
     const used = result.link_utilisation == null ? "" : `, ${percent(result.link_utilisation)} % of the link`;

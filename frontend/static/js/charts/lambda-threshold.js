@@ -22,10 +22,12 @@ function labelAt(sweep, stage, from, top) {
 }
 
 export const lambdaThreshold = {
-  empty: ({ answer }) =>
-    answer.threshold_sweep && answer.result.threshold_tokens != null
+  empty({ answer }) {
+    if (answer.result.remote_share != null) return "Requests are routed whatever their lengths: there is no threshold.";
+    return answer.threshold_sweep && answer.result.threshold_tokens != null
       ? null
-      : "This deployment has no PrfaaS cluster, so there is no threshold.",
+      : "This deployment has no PrfaaS cluster, so there is no threshold.";
+  },
 
   caption({ answer, scenario }) {
     if (!scenario.threshold) return "Every request is prefilled remotely: this deployment's threshold is fixed at 0.";

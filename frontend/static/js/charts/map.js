@@ -75,10 +75,12 @@ function single(shown, colours) {
 
 export const mapChart = {
   caption({ map, split }) {
+    const cuts = map.threshold_tokens.flat(2).some((value) => value != null);
     const { bandwidth_bps: bandwidth, sigma } = map.given;
     const where = [bandwidth == null ? null : `${gbps(bandwidth)} Gbps`, sigma == null ? null : `σ ${seconds(sigma)}`];
-    const which = split === "best" ? "t and split are the best of each cell" : "t is the best of each cell at this split";
-    return `Outlined and dotted: as given, ${where.filter(Boolean).join(", ")}. In the map ${which}.`;
+    const best = cuts ? "t and split are the best of each cell" : "the split is the best of each cell";
+    const fixed = cuts ? "t is the best of each cell at this split" : "every cell has this split";
+    return `Outlined and dotted: as given, ${where.filter(Boolean).join(", ")}. In the map ${split === "best" ? best : fixed}.`;
   },
 
   figure: (shown, colours, width) => (hasBoth(shown) ? heat(shown, colours, width) : single(shown, colours)),

@@ -86,9 +86,10 @@ const egress = {
 // --- t, requests, instances and what is sent again ----------------------------------------------------------------
 
 const threshold = {
-  missing({ has_link: hasLink, series }) {
+  missing({ has_link: hasLink, series, remote_share: share }) {
     if (!hasLink) return "This deployment has no PrfaaS cluster: there is no threshold.";
-    return series.threshold_tokens.some((value) => value != null) ? null : "Nothing is offloaded: t has no end.";
+    if (series.threshold_tokens.some((value) => value != null)) return null;
+    return share == null ? "Nothing is offloaded: t has no end." : "Requests are routed whatever their lengths: there is no t.";
   },
   isWorth: ({ series }) => varies(series.threshold_tokens),
 
