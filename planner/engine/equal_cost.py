@@ -56,12 +56,13 @@ class Tally:
         return cheapest(space, grid, rate_rps, whole)
 
 
-def best(space: Space, budget_usd_per_h: float) -> EqualCost | None:
+def best(space: Space, budget_usd_per_h: float, grid: Loads | None = None) -> EqualCost | None:
     """The purchase with the greatest Λ_max among those that cost no more than the budget there; None if none does.
 
-    Whole instances and every threshold; among equal Λ_max the cheapest.
+    Whole instances and every threshold, or those of a `grid`: one threshold is kept, of several that some requests
+    pass a purchase always has PrfaaS. Among equal Λ_max the cheapest.
     """
-    grid, tally = loads(space), Tally()
+    grid, tally = grid or loads(space), Tally()
     found = list(_rising(space, grid, budget_usd_per_h, tally))
     if not found:
         return None
@@ -107,7 +108,7 @@ def _rising(space: Space, grid: Loads, budget_usd_per_h: float, tally: Tally) ->
     found = dearest(space, grid, budget_usd_per_h, whole=True, tally=tally)
     priced, reached = (found[1] if found else None), 0.0
     while priced and priced.usd_per_h <= budget_usd_per_h * (1 + ROUNDING):
-        bought, limit = at_its_limit(space, priced.bought, budget_usd_per_h)
+        bought, limit = at_its_limit(space, priced.bought, budget_usd_per_h, free=grid.thresholds.size > 1)
         if limit.lambda_max_rps <= reached:
             return  # what rounding left of the budget pays for no traffic
         yield bought, limit
@@ -116,10 +117,10 @@ def _rising(space: Space, grid: Loads, budget_usd_per_h: float, tally: Tally) ->
         priced = tally.cheapest(space, loads(space, critical(space, grid, rate_rps)), rate_rps)
 
 
-def at_its_limit(space: Space, bought: Bought, budget_usd_per_h: float) -> tuple[Bought, Throughput]:
-    """The purchase at the threshold that carries the most, and what it carries there; the counts stay."""
+def at_its_limit(space: Space, bought: Bought, budget_usd_per_h: float, free: bool = True) -> tuple[Bought, Throughput]:
+    """The purchase at the threshold that carries the most, or at its own, and what it carries there; counts stay."""
     deployed = deployment(space, bought, budget_usd_per_h)
-    asked = search.Problem(deployed, space.form, free_threshold=bought.prfaas is not None, free_split=False)
+    asked = search.Problem(deployed, space.form, free_threshold=free and bought.prfaas is not None, free_split=False)
     threshold = search.best(asked).threshold_tokens
     return replace(bought, threshold_tokens=threshold), evaluate(
         replace(deployed, threshold_tokens=threshold), space.form

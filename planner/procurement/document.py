@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
@@ -16,8 +16,7 @@ from planner.documents.fields import fields_by_place
 from planner.documents.plain import require_plain
 from planner.documents.provenance import nearest
 from planner.engine.lengths import TruncatedLogNormal
-from planner.entries.hardware import Hardware
-from planner.entries.price import Price
+from planner.offers import newest, origin, usd_per_gpu_hour
 from planner.procurement import decode
 from planner.procurement.schema import Question
 from planner.scenario import Scenario
@@ -132,16 +131,16 @@ def _resolve_prices(raw: dict[str, Any], catalogue: Catalogue) -> None:
     held = [price for price in raw["scenario"].get("prices", []) if price["name"] not in named]
     origins = raw.setdefault("provenance", {})
     for price in held:
-        origin = nearest(raw["scenario"], f"prices.{price['name']}")
-        if origin and isinstance(origins, dict):
-            origins.setdefault(f"prices.{price['name']}", dict(origin))
+        stated = nearest(raw["scenario"], f"prices.{price['name']}")
+        if stated and isinstance(origins, dict):
+            origins.setdefault(f"prices.{price['name']}", dict(stated))
     raw["prices"] = [*given, *held]
 
 
 def _look_up_listed(raw: dict[str, Any], catalogue: Catalogue) -> None:
     """What the catalogue lists for the scenario's chips, if it lists them all: the cheapest offers and the dearest."""
     hardware = sorted({cluster["hardware"]["name"] for cluster in raw["scenario"]["clusters"]})
-    offers = {name: _newest(catalogue.prices(name)) for name in hardware}
+    offers = {name: newest(catalogue.prices(name)) for name in hardware}
     origins = raw["provenance"]
     for field, place in (("listed", 0), ("listed_dearest", -1)):
         raw[field] = []
@@ -151,22 +150,8 @@ def _look_up_listed(raw: dict[str, Any], catalogue: Catalogue) -> None:
                 {"name": name, "usd_per_gpu_hour": offer["usd_per_gpu_hour"]} for name, offer in chosen.items()
             ]
             origins |= {
-                f"{field}.{name}": _origin_of_offer(offer, "usd_per_gpu_hour") for name, offer in chosen.items()
+                f"{field}.{name}": origin(offer, "usd_per_gpu_hour") for name, offer in chosen.items()
             }
-
-
-def _newest(offers: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The offers on demand of the newest day, the cheapest first; those without a day where none has any."""
-    on_demand = [offer for offer in offers if offer["kind"] == "on_demand"]
-    day = max((offer.get("date") or "" for offer in on_demand), default="")
-    newest = [offer for offer in on_demand if (offer.get("date") or "") == day]
-    return sorted(newest, key=lambda offer: (offer["usd_per_gpu_hour"], offer["name"]))
-
-
-def _origin_of_offer(offer: Mapping[str, Any], path: str) -> dict[str, str]:
-    origin = nearest(offer, path) or UNSTATED
-    source = f"offer {offer['name']} of {offer.get('date') or 'no date'}: {origin.get('source', '')}".rstrip(": ")
-    return {"kind": origin["kind"], "source": source[:2000]}
 
 
 def _offered(raw: dict[str, Any], price: Mapping[str, Any], field: str, catalogue: Catalogue) -> dict[str, Any]:
@@ -179,22 +164,11 @@ def _offered(raw: dict[str, Any], price: Mapping[str, Any], field: str, catalogu
         raise refuse(field, name, "is no stored price; the catalogue lists them under Prices") from problem
     if entry["hardware"] != price.get("name", entry["hardware"]):
         raise refuse(field, name, f"is an offer of {entry['hardware']}, and {price['name']} is to be priced")
-    usd, path = _usd_per_gpu_hour(entry, field, catalogue)
+    usd, path = usd_per_gpu_hour(entry, field, catalogue)
     origins = raw.setdefault("provenance", {})
     if isinstance(origins, dict):
-        origins[f"prices.{entry['hardware']}"] = _origin_of_offer(entry, path)
+        origins[f"prices.{entry['hardware']}"] = origin(entry, path)
     return {"name": entry["hardware"], "usd_per_gpu_hour": usd}
-
-
-def _usd_per_gpu_hour(entry: Mapping[str, Any], field: str, catalogue: Catalogue) -> tuple[float, str]:
-    """What an offer costs a GPU-hour: as rented, or as bought, written off and powered. Raises DocumentError."""
-    price = Price.model_validate(entry)
-    if price.usd_per_gpu_hour is not None:
-        return price.usd_per_gpu_hour, "usd_per_gpu_hour"
-    hardware = Hardware.model_validate(catalogue.entry("hardware", price.hardware))
-    if price.purchase is None or hardware.tdp_w is None:
-        raise refuse(field, entry["name"], f"needs the power that {price.hardware} draws: its tdp_w is not stored")
-    return price.purchase.usd_per_gpu_hour(hardware.tdp_w), "purchase"
 
 
 # --- what cannot be ----------------------------------------------------------------------------------------------

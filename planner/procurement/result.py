@@ -204,6 +204,8 @@ def _notes(asked: Asked) -> Iterable[str]:
     local = asked.scenario.parsed.slo.tokens_per_s
     if local and asked.scenario.parsed.decode.step_s * local > 1 + 1e-9:
         yield f"Decode gives {1 / asked.scenario.parsed.decode.step_s:.4g} tokens/s, below the {local:.4g} promised."
+    if asked.scenario.parsed.routing.policy == "blind":
+        yield "The scenario as given sends a share of all requests to PrfaaS; everything else here is routed by length."
 
 
 # --- one purchase ------------------------------------------------------------------------------------------------
