@@ -111,14 +111,14 @@ def _computed(quantity: Quantity, ours: Document, published: Document) -> Cell:
     kind = evidence.kind(ours, quantity.path) if used else ""
     return Cell(
         ours=quantity.write(value) if used else figures.NONE,
-        published=figures.NONE if printed is None else _as_printed(quantity, printed),
+        published=figures.NONE if printed is None else as_printed(quantity, printed),
         difference=figures.difference(value, printed) if used else figures.NONE,
         kind=kind,
         source=f"computed, {ours['form']} form; weakest input {kind}",
     )
 
 
-def _as_printed(quantity: Quantity, value: float) -> str:
+def as_printed(quantity: Quantity, value: float) -> str:
     """The paper prints two decimals of rates and ratios, and a whole number of Gbps."""
     return {"Gbps": f"{value / 1e9:.0f}", "%": figures.percent(value)}.get(quantity.unit, f"{value:.2f}")
 

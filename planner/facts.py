@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from planner.engine import lengths
+from planner.entries.measurement import Measurement
 from planner.entries.model import Model
 from planner.entries.price import Price
 from planner.entries.profile import Profile
@@ -53,9 +54,16 @@ def _price(document: Mapping[str, Any]) -> Facts:
     return {} if price.usd_per_gpu_hour is None else {"usd_per_gpu_hour": price.usd_per_gpu_hour}
 
 
+def _measurement(document: Mapping[str, Any]) -> Facts:
+    runs = Measurement.model_validate(document).rows
+    lengths_tokens = [run.input_tokens for run in runs]
+    return {"runs": len(runs), "shortest_tokens": min(lengths_tokens), "longest_tokens": max(lengths_tokens)}
+
+
 COMPUTED: Mapping[str, Callable[[Mapping[str, Any]], Facts]] = {
     "models": _model,
     "profiles": _profile,
     "traffic": _traffic,
     "prices": _price,
+    "measurements": _measurement,
 }

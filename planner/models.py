@@ -208,6 +208,7 @@ class Upload(models.Model):
         MODEL = "model", "Hugging Face config"
         TRACE = "trace", "request trace"
         PROFILE = "profile", "benchmark result"
+        RUNS = "runs", "benchmark runs to compare with"
         PRICES = "prices", "price list"
         CATALOGUE = "catalogue", "catalogue or scenario"
 

@@ -19,7 +19,7 @@ from planner.catalog import files
 from planner.documents.errors import DocumentError, FieldError, refuse
 from planner.entries import KINDS, check, check_naming
 from planner.entries.base import Entry
-from planner.importers import models, prices, profiles, traces
+from planner.importers import measurements, models, prices, profiles, traces
 from planner.importers.base import Assumption, Choices, Imported, Mapped
 from planner.importers.tables import slug
 from planner.importers.traces.collect import Collected, Order
@@ -134,6 +134,8 @@ def read(upload: Upload, choices: Choices) -> list[Imported]:
             return [_named(models.read(upload.path, _without_names(choices)), upload, choices)]
         case Upload.Kind.PROFILE:
             return [_named(profiles.read(upload.path, _without_names(choices)), upload, choices)]
+        case Upload.Kind.RUNS:
+            return [_named(measurements.read(upload.path, _without_names(choices)), upload, choices)]
         case Upload.Kind.TRACE:
             return [_named(traces.read(upload.path, _without_names(choices)), upload, choices)]
         case Upload.Kind.PRICES:

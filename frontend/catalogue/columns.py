@@ -209,6 +209,16 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         fact("usd_per_gpu_hour", "Price", Unit("USD/GPU-hour"), 3, ("usd_per_gpu_hour",), ""),
         text("date", "Day"),
     ),
+    "measurements": (
+        text("model", "Model"),
+        Column("gpus_per_instance", "GPUs", _field("gpus_per_instance"), order="document.gpus_per_instance"),
+        text("hardware", "Hardware", "hardware"),
+        text("engine", "Engine"),
+        fact("runs", "Runs", PLAIN, 0, ("rows",), "lines"),
+        fact("shortest_tokens", "Shortest", TOKENS, 0, ("rows",), "the shortest prompt of a run"),
+        fact("longest_tokens", "Longest", TOKENS, 0, ("rows",), "the longest prompt of a run"),
+        text("date", "Day"),
+    ),
 }  # fmt: skip
 
 RELATED: Mapping[str, str] = {"profiles": "model"}

@@ -51,6 +51,11 @@ WORDS: Mapping[str, Words] = {
         "Dated offers for a GPU-hour or a purchase, so that a cost can be computed as of any day.",
         "Add the hardware first, then import a price list or type an offer.",
     ),
+    "measurements": Words(
+        "Measurements", "measurement",
+        "Benchmark runs that predictions are held against: TTFT, TPOT, throughput and egress, a line a run.",
+        "Import what a benchmark wrote, or a CSV of your runs.",
+    ),
 }  # fmt: skip
 
 LABELS: Mapping[str, str] = {
@@ -75,6 +80,9 @@ LABELS: Mapping[str, str] = {
     "output_tokens": "Output lengths", "arrivals": "Arrivals", "prefix": "Prefix reuse", "mu": "μ", "sigma": "σ",
     "min": "Shortest", "max": "Longest", "cv": "Coefficient of variation", "token_hit_ratio": "Token hit ratio",
     "hit_ratio": "Hit ratio", "samples": "Lengths", "counts": "Counts", "uncached": "Uncached tokens", "alpha": "α",
+    "rows": "Runs", "concurrency": "In flight", "requests": "Requests", "ttft_mean_s": "TTFT, mean",
+    "ttft_p50_s": "TTFT, P50", "ttft_p90_s": "TTFT, P90", "ttft_p99_s": "TTFT, P99", "tpot_s": "TPOT",
+    "throughput_rps": "Throughput", "egress_bps": "Egress",
     "rate_rps": "Rate", "interval_s": "Interval", "peak_hour": "Peak",
 }  # fmt: skip
 """What is not here is its name with spaces."""
@@ -103,6 +111,9 @@ HELP: Mapping[str, str] = {
     "models.layers": "One item for each group of layers that are alike; S_kv is computed from them.",
     "models.block_tokens": "Block-level KVCache is kept in whole blocks; 1 is without rounding.",
     "models.max_position_tokens": "Tokens that the model takes.",
+    "measurements.model": "As the catalogue calls it, where it has it.",
+    "measurements.date": "YYYY-MM-DD, the last day of the runs; empty where nobody says.",
+    "measurements.rows": "One run a line, - where nobody says; at least one measured figure each.",
     "traffic.input_tokens": "Whole prompts; what of them is cached is said below.",
     "traffic.rate_rps": "To be served, if known.",
     "traffic.trace": "Digest of the stored trace that the figures were computed from.",

@@ -58,6 +58,7 @@ BY_PATH = {
     "gpus_per_instance": Unit("GPUs"),
     "max_batch": Unit("requests"),
     "batch": Unit("requests"),
+    "concurrency": Unit("requests"),
     "window": TOKENS,
     "samples": TOKENS,
     "min": TOKENS,

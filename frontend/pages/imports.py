@@ -26,6 +26,8 @@ EXAMPLES = {
     "choice, detailed results of vLLM, SGLang or AIPerf; plain, gzip or zstd.",
     Upload.Kind.PROFILE: "Prefill times: a CSV of tokens and seconds, or results of vLLM, SGLang, AIPerf, GuideLLM, "
     "llmperf or inference-perf.",
+    Upload.Kind.RUNS: "The same results, or a CSV of runs, kept as they are to hold predictions against: TTFT, TPOT, "
+    "throughput and egress, at any load.",
     Upload.Kind.PRICES: "A CSV of offers: hardware, date, provider, region, kind, usd_per_gpu_hour, source.",
     Upload.Kind.CATALOGUE: "Entries or a scenario as YAML or JSON, as this site exports them.",
 }
@@ -117,12 +119,19 @@ BESIDE = (DO, "csrfmiddlewaretoken")
 """Fields of the form that are no answers."""
 ABOVE = ("name", "title")
 """Fields that the page has anyway."""
+OF_BENCHMARKS = (Upload.Kind.PROFILE, Upload.Kind.RUNS)
+"""Of which model and hardware they are, files seldom say in our words."""
 REFERENCES = {"model": "models", "hardware": "hardware"}
 ANSWERS: dict[str, dict[str, tuple[str, ...]]] = {
     Upload.Kind.PROFILE: {
         "use_loaded": ("no", "yes"),
         "replace": ("no", "yes"),
         **dict.fromkeys(("concurrency", "system", "backend", "backend_version", "tp", "ep", "quant"), ()),
+    },
+    Upload.Kind.RUNS: {
+        "replace": ("no", "yes"),
+        "tokens_include_cached": ("yes", "no"),
+        **dict.fromkeys(("date", "system", "backend", "backend_version", "tp", "ep", "quant"), ()),
     },
     Upload.Kind.TRACE: {
         **dict.fromkeys(("arrival_column", "input_column", "output_column"), ()),
@@ -139,7 +148,7 @@ def asked(upload: Upload, seen: uploads.Preview, given: dict[str, str]) -> Itera
     wanted = [error.field or "" for error in seen.errors] + [field for field in given if field not in ABOVE]
     said = " ".join(str(error) for error in seen.errors)
     wanted += [field for field in ANSWERS.get(upload.kind, {}) if field in said]
-    if upload.kind == Upload.Kind.PROFILE:
+    if upload.kind in OF_BENCHMARKS:
         wanted = ["model", "hardware", "gpus_per_instance", *wanted]
     for field in dict.fromkeys(wanted):
         if field.isidentifier() and field not in assumed and field not in ABOVE:

@@ -16,6 +16,7 @@ from planner.documents.plain import require_plain
 from planner.entries.base import Entry
 from planner.entries.hardware import Hardware
 from planner.entries.link import Link
+from planner.entries.measurement import Measurement
 from planner.entries.model import Model
 from planner.entries.price import Price
 from planner.entries.profile import Profile
@@ -42,6 +43,7 @@ KINDS: Mapping[str, Kind] = {
     "traffic": Kind(Traffic, {}),
     "links": Kind(Link, {}),
     "prices": Kind(Price, {"hardware": "hardware"}),
+    "measurements": Kind(Measurement, {"hardware": "hardware"}),
 }
 
 

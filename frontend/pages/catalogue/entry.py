@@ -18,6 +18,7 @@ from planner import store
 from planner.catalog import files
 from planner.documents.brief import with_short_lists
 from planner.entries import KINDS
+from planner.entries.measurement import Run
 from planner.models import Entry
 
 
@@ -65,6 +66,8 @@ def _charts(kind: str) -> str:
     return template
 
 
+MOST_RUNS = 500
+"""Of a measurement, as its page lists them; the comparison has all of them."""
 PROFILE_NAMES = KINDS["profiles"].references
 
 
@@ -73,10 +76,16 @@ def _of_profile(found: Entry) -> dict[str, Any]:
     return {"numbers": profile_points.numbers(found, model, hardware)}
 
 
+def _runs(found: Entry) -> list[dict[str, Any]]:
+    """Runs with every field, None where it says nothing."""
+    return [{**dict.fromkeys(Run.model_fields), **run} for run in found.document["rows"][:MOST_RUNS]]
+
+
 MORE: Mapping[str, Callable[[Entry], dict[str, Any]]] = {
     "models": lambda found: {"sizes": kv_sizes.sizes(found)},
     "profiles": _of_profile,
     "traffic": lambda found: {"rows": traffic_numbers.rows(found)},
     "prices": lambda found: {"offers": offers.offers(found)},
+    "measurements": lambda found: {"runs": _runs(found)},
 }
 """What a kind's own template shows."""

@@ -17,7 +17,7 @@ from planner.models import Entry
 
 @require_safe
 def overview(request: HttpRequest) -> HttpResponse:
-    """The six kinds with their counts."""
+    """The kinds with their counts."""
     counted = Entry.objects.filter(kind__in=WORDS).values("kind", "archived").annotate(entries=Count("pk")).order_by()
     counts = {(row["kind"], row["archived"]): row["entries"] for row in counted}
     kinds: list[dict[str, Any]] = [

@@ -9,7 +9,18 @@ from dataclasses import dataclass, replace
 from planner.documents.errors import refuse
 from planner.importers.base import Mapped
 from planner.importers.profiles.nodes import Node
-from planner.importers.profiles.rows import UNITS_S, Results, Row, bounded, completed, few, none_left, with_unit
+from planner.importers.profiles.rows import (
+    UNITS_S,
+    Results,
+    Row,
+    bounded,
+    completed,
+    few,
+    given,
+    none_left,
+    ttft_percentiles,
+    with_unit,
+)
 from planner.importers.tables import number
 
 CONCURRENCY = (
@@ -75,16 +86,20 @@ def _summary(node: Node) -> Row:
     limit = concurrency_of(node.at("input_config"))
     tpot = node.at("inter_token_latency")
     count = node.at("request_count", "avg")
+    ttft = node.at("time_to_first_token")
+    unit_s = UNITS_S.get(ttft.at("unit").text() or "", 0.0)
+    more = ttft_percentiles(lambda name: ttft.at(name).maybe(), ("p50", "p90", "p99"), unit_s)
     return Row(
         place=node.place,
         input_tokens=node.at("input_sequence_length", "avg").positive(),
-        ttft_s=with_unit(node.at("time_to_first_token"), node.at("time_to_first_token", "avg")),
+        ttft_s=with_unit(ttft, ttft.at("avg")),
         tpot_s=with_unit(tpot, tpot.at("avg")) if tpot.at("avg").maybe() else None,
         output_tokens=average("output_sequence_length"),
         concurrency=limit or average("effective_concurrency"),
         requests=None if count.value is None else completed(count, node.at("error_request_count", "avg").maybe()),
         output_tokens_per_s=average("output_token_throughput"),
         alone=limit == 1,
+        more=more | given(throughput_rps=average("request_throughput")),
     )
 
 

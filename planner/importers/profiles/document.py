@@ -27,7 +27,7 @@ def profile(results: Results, source: str, choices: Choices) -> tuple[dict[str, 
     several = ambiguous(results.rows)
     if several:
         raise several
-    named, assumptions = _named(results, choices)
+    subject, assumptions = named(results, choices)
     points = prefill_points(results.rows, choices)
     if len(points.tokens) < 2:
         raise too_few(points)
@@ -36,8 +36,8 @@ def profile(results: Results, source: str, choices: Choices) -> tuple[dict[str, 
     if kind not in PROVENANCE_KINDS:
         raise refuse("provenance", kind, f"must be one of {', '.join(PROVENANCE_KINDS)}")
     assumed = (Assumption("provenance", kind, "what the figures rest on", PROVENANCE_KINDS),)
-    document = named | {
-        "name": choices.get("name") or _name(named),
+    document = subject | {
+        "name": choices.get("name") or name_of(subject),
         "engine": choices.get("engine", results.engine),
         "precision": choices.get("precision", results.precision),
         "prefill": {"tokens": points.tokens, "seconds": points.seconds, "interpolation": "log_log"},
@@ -50,7 +50,7 @@ def profile(results: Results, source: str, choices: Choices) -> tuple[dict[str, 
     return document, points, (*assumptions, *results.assumptions, *points.assumptions, *assumed)
 
 
-def _named(results: Results, choices: Choices) -> tuple[dict[str, Any], tuple[Assumption, ...]]:
+def named(results: Results, choices: Choices) -> tuple[dict[str, Any], tuple[Assumption, ...]]:
     """Model, hardware and GPUs an instance: chosen, or taken from the file as an assumption."""
     from_file = {
         "model": slug((results.model or "").rpartition("/")[2]),
@@ -85,5 +85,6 @@ def _count(text: str | None) -> int:
     return int(text)
 
 
-def _name(named: Mapping[str, Any]) -> str:
-    return slug(f"{named['model']}-{named['hardware']}x{named['gpus_per_instance']}")
+def name_of(subject: Mapping[str, Any]) -> str:
+    """A name for what was measured, where nobody gives one."""
+    return slug(f"{subject['model']}-{subject['hardware']}x{subject['gpus_per_instance']}")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from planner.documents.errors import refuse
 from planner.importers.base import Mapped
 from planner.importers.profiles.nodes import Node
-from planner.importers.profiles.rows import Results, Row, few, none_left
+from planner.importers.profiles.rows import Results, Row, few, given, none_left, ttft_percentiles
 from planner.importers.tables import number
 
 MAPPING = (
@@ -81,7 +81,13 @@ def _benchmark(benchmark: Node, requests: int) -> Row:
         requested_rate_rps=strategy.at("rate").maybe() if kind in ("constant", "poisson") else None,
         output_tokens_per_s=mean("output_tokens_per_second").maybe(),
         alone=limit == 1,
+        more=_percentiles(benchmark) | given(throughput_rps=mean("requests_per_second").maybe()),
     )
+
+
+def _percentiles(benchmark: Node) -> dict[str, float]:
+    ranks = benchmark.at("metrics", "time_to_first_token_ms", "successful", "percentiles")
+    return ttft_percentiles(lambda name: ranks.at(name).maybe(), ("p50", "p90", "p99"), 1e-3)
 
 
 def is_table(rows: Sequence[tuple[int, list[str]]]) -> bool:

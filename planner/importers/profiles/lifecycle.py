@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from planner.importers.base import Mapped
 from planner.importers.profiles.nodes import Node
-from planner.importers.profiles.rows import Results, Row, completed, few, per_token
+from planner.importers.profiles.rows import Results, Row, completed, few, given, per_token, ttft_percentiles
 
 
 def is_report(node: Node) -> bool:
@@ -48,9 +48,11 @@ def _stage(node: Node) -> Row:
     successes = node.at("successes")
     requests = completed(successes.at("count"), node.at("failures", "count").maybe())
     latency_s = successes.at("latency", "request_latency", "mean").maybe()
-    ttft_s = successes.at("latency", "time_to_first_token", "mean").positive()
     output = successes.at("output_len", "mean").maybe()
     rate = successes.at("throughput", "requests_per_sec").maybe()
+    ttft = successes.at("latency", "time_to_first_token")
+    ttft_s = ttft.at("mean").positive()
+    times = ttft_percentiles(lambda name: ttft.at(name).maybe(), ("median", "p90", "p99"), 1.0)
     return Row(
         place=node.place,
         input_tokens=successes.at("prompt_len", "mean").positive(),
@@ -61,4 +63,5 @@ def _stage(node: Node) -> Row:
         requests=requests,
         requested_rate_rps=node.at("load_summary", "requested_rate").maybe(),
         output_tokens_per_s=successes.at("throughput", "output_tokens_per_sec").maybe(),
+        more=times | given(throughput_rps=rate),
     )

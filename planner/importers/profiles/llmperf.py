@@ -6,7 +6,17 @@ from collections.abc import Sequence
 
 from planner.importers.base import Mapped
 from planner.importers.profiles.nodes import Node
-from planner.importers.profiles.rows import Results, Row, bounded, completed, few, none_left, per_token
+from planner.importers.profiles.rows import (
+    Results,
+    Row,
+    bounded,
+    completed,
+    few,
+    given,
+    none_left,
+    per_token,
+    ttft_percentiles,
+)
 
 TTFT = "results_ttft_s_mean"
 DIGEST_TTFT = "first-time-to-token_mean_in_ms"
@@ -87,7 +97,15 @@ def _summary(node: Node) -> Row:
         asked_output_tokens=node.at("mean_output_tokens").maybe(),
         output_tokens_per_s=node.at("results_mean_output_throughput_token_per_s").maybe(),
         alone=concurrency == 1,
+        more=_more(node),
     )
+
+
+def _more(node: Node) -> dict[str, float]:
+    names = [f"results_ttft_s_quantiles_p{rank}" for rank in (50, 90, 99)]
+    a_minute = node.at("results_num_completed_requests_per_min").maybe()
+    times = ttft_percentiles(lambda name: node.at(name).maybe(), names, 1.0)
+    return times | given(throughput_rps=a_minute / 60 if a_minute else None)
 
 
 def read_digests(node: Node) -> Results:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,6 +44,8 @@ class Row:
     """Whether it is a single request, whose time scatters, rather than a mean."""
     group: Mapping[str, str] = field(default_factory=dict)
     """What was measured, where one file has several things."""
+    more: Mapping[str, float] = field(default_factory=dict)
+    """Percentiles and rates of the run, by the fields of `planner.entries.measurement.Run`; no profile uses them."""
 
     def __post_init__(self) -> None:
         """Raises DocumentError on what no prompt and no prefill can be."""
@@ -116,6 +118,17 @@ def per_token(latency_s: float | None, ttft_s: float, output_tokens: float | Non
     if latency_s is None or output_tokens is None or output_tokens <= 1 or latency_s <= ttft_s:
         return None
     return (latency_s - ttft_s) / (output_tokens - 1)
+
+
+def given(**quantities: float | None) -> dict[str, float]:
+    """The quantities that a file has; 0 is how tools write what they did not measure."""
+    return {name: value for name, value in quantities.items() if value}
+
+
+def ttft_percentiles(found: Callable[[str], float | None], names: Sequence[str], unit_s: float) -> dict[str, float]:
+    """P50, P90 and P99 of TTFT under the names that a tool gives them, as far as it does."""
+    values = {f"ttft_p{rank}_s": found(name) for rank, name in zip((50, 90, 99), names, strict=True)}
+    return given(**{field: value * unit_s if value else None for field, value in values.items()})
 
 
 def with_unit(node: Node, value: Node) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from planner.importers.base import Mapped
 from planner.importers.profiles.nodes import Node
-from planner.importers.profiles.rows import Results, Row, bounded, completed, few, none_left
+from planner.importers.profiles.rows import Results, Row, bounded, completed, few, given, none_left, ttft_percentiles
 
 SERVING = ("mean_ttft_ms", "completed")
 ONE_BATCH = ("batch_size", "input_len")
@@ -68,7 +68,13 @@ def _run(run: Node) -> Iterator[Row]:
         requested_rate_rps=None if rate.value in ("inf", "Infinity", float("inf")) else rate.maybe(),
         output_tokens_per_s=run.at("output_throughput").maybe(),
         alone=alone,
+        more=_more(run),
     )
+
+
+def _more(run: Node) -> dict[str, float]:
+    times = ttft_percentiles(lambda name: run.at(name).maybe(), ("median_ttft_ms", "p90_ttft_ms", "p99_ttft_ms"), 1e-3)
+    return times | given(throughput_rps=run.at("request_throughput").maybe())
 
 
 def _detailed(run: Node) -> bool:

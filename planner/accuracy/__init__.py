@@ -1,0 +1,1 @@
+"""Predictions held against measurements: the published case study, and stored runs against profile and scenario."""
