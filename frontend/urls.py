@@ -4,9 +4,22 @@ from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.views.generic import RedirectView
 
+from frontend.pages.accuracy import accuracy, measurement_accuracy, refit_measurement
 from frontend.pages.bandwidth_wall import bandwidth_wall
 from frontend.pages.case_study import case_study, simulate_under_load
 from frontend.pages.clusters import clusters
+from frontend.pages.compare import (
+    archive_comparison,
+    comparison,
+    comparison_file,
+    comparison_report,
+    comparison_scenario,
+    comparison_step,
+    comparison_table,
+    comparisons,
+    save_comparison,
+    simulate_comparison,
+)
 from frontend.pages.downloads import result_csv, result_json
 from frontend.pages.front import front_points
 from frontend.pages.imports import import_file, import_preview
@@ -22,6 +35,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("case-study/", case_study, name="case-study"),
     path("case-study/under-load/", simulate_under_load, name="case-study-under-load"),
     path("bandwidth-wall/", bandwidth_wall, name="bandwidth-wall"),
+    path("accuracy/", accuracy, name="accuracy"),
+    path("accuracy/<slug:name>/", measurement_accuracy, name="accuracy-measurement"),
+    path("accuracy/<slug:name>/refit/", refit_measurement, name="accuracy-refit"),
     path("jobs/", jobs, name="jobs-page"),
     path("jobs/<uuid:job_id>/", job, name="job-page"),
     path("jobs/<uuid:job_id>/result.json", result_json, name="job-result-json"),
@@ -34,6 +50,16 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("jobs/<uuid:job_id>/replications.json", replications, name="job-replications"),
     path("jobs/<uuid:job_id>/variants.json", variants, name="job-variants"),
     path("simulate/", simulate, name="simulate"),
+    path("compare/", comparisons, name="comparisons"),
+    path("compare/<slug:name>/", comparison, name="comparison"),
+    path("compare/<slug:name>/table/", comparison_table, name="comparison-table"),
+    path("compare/<slug:name>/report/", comparison_report, name="comparison-report"),
+    path("compare/<slug:name>/save/", save_comparison, name="save-comparison"),
+    path("compare/<slug:name>/archive/", archive_comparison, name="archive-comparison"),
+    path("compare/<slug:name>/simulate/", simulate_comparison, name="simulate-comparison"),
+    path("compare/<slug:name>/step/", comparison_step, name="comparison-step"),
+    path("compare/<slug:name>/scenarios/<slug:scenario>/", comparison_scenario, name="comparison-scenario"),
+    re_path(r"^compare/(?P<name>[-\w]+)\.(?P<ending>csv|json)$", comparison_file, name="comparison-file"),
     path("scenarios/", scenarios, name="scenarios-page"),
     path("scenarios/new/", new_scenario, name="new-scenario"),
     path("scenarios/<slug:name>/", scenario, name="scenario-page"),

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
-from planner import catalog, facts, recorded, scenario, store
+from planner import catalog, comparison, facts, recorded, scenario, store
 from planner.documents.errors import refuse
 from planner.documents.order import ordered
 from planner.entries import KINDS, check
@@ -127,6 +127,9 @@ def _checked(kind: str, document: dict[str, Any]) -> Shipped:
     if kind == store.SCENARIOS:
         found = scenario.parse(document)
         return Shipped(kind, ordered(found.document(), Document), {})
+    if kind == store.COMPARISONS:
+        asked = comparison.parse(document, catalog.SHIPPED)
+        return Shipped(kind, comparison.in_order(asked.document()), {})
     return Shipped(kind, ordered(document, type(check(kind, document))), facts.of(kind, document))
 
 

@@ -11,7 +11,7 @@ from django.db import DatabaseError, IntegrityError, transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
-from planner import catalog, facts, scenario
+from planner import catalog, comparison, facts, scenario
 from planner.documents.errors import MOST_TOLD, DocumentError, FieldError, refuse
 from planner.documents.order import ordered
 from planner.documents.paths import MOST_KNOWN
@@ -20,8 +20,8 @@ from planner.entries import KINDS, check
 from planner.models import Deleted, Entry, Revision, Trace
 from planner.scenario.schema import Document
 
-SCENARIOS = "scenarios"
-ALL_KINDS = (*KINDS, SCENARIOS)
+SCENARIOS, COMPARISONS = "scenarios", "comparisons"
+ALL_KINDS = (*KINDS, SCENARIOS, COMPARISONS)
 """In the order in which they may be stored: what is named comes before what names it."""
 Change = Revision.Change
 USER = Entry.Origin.USER
@@ -124,6 +124,8 @@ def users(entry: Entry) -> list[Entry]:
 
 def written(entry: Entry) -> dict[str, Any]:
     """The document in the schema's order, whichever order the database keeps."""
+    if entry.kind == COMPARISONS:
+        return comparison.in_order(entry.document)
     schema = Document if entry.kind == SCENARIOS else KINDS[entry.kind].schema
     return dict(ordered(entry.document, schema))
 
@@ -131,6 +133,11 @@ def written(entry: Entry) -> dict[str, Any]:
 def scenario_of(entry: Entry) -> scenario.Scenario:
     """The scenario that a stored document is."""
     return scenario.parse(entry.document, catalogue=STORED)
+
+
+def comparison_of(entry: Entry) -> comparison.Asked:
+    """The comparison that a stored document is."""
+    return comparison.parse(entry.document, STORED)
 
 
 # --- changing ----------------------------------------------------------------------------------------------------
@@ -141,6 +148,8 @@ def checked(kind: str, document: Any) -> dict[str, Any]:
     if kind == SCENARIOS:
         found = scenario.parse(scenario.table(document), catalogue=STORED)
         return dict(ordered(found.document(), Document))
+    if kind == COMPARISONS:
+        return comparison.in_order(comparison.parse(scenario.table(document), STORED).document())
     entry = check(kind, document)
     _require_references(kind, document)
     return dict(ordered(document, type(entry)))

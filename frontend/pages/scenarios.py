@@ -10,12 +10,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from frontend import whatif, words
+from frontend import bill, whatif, words
 from frontend.scenario_form import ScenarioForm, options
 from planner import evaluation, store
 from planner.catalog import files
 from planner.documents.errors import DocumentError
 from planner.models import Entry
+from planner.procurement.bill import bill as made_out
 
 
 @require_safe
@@ -50,6 +51,7 @@ def scenario(request: HttpRequest, name: str) -> HttpResponse:
         "kinds": words.PROVENANCE,
         "stages": words.STAGES,
         "whatif": {"baseline": baseline, "baseline_title": "as stored", "scenarios": [whatif.choices(asked)]},
+        "bill": bill.table(made_out(asked, store.STORED)),
         "sources": [{"path": path, **asked.provenance(path)} for path in asked.figures()],
         "text": text,
     }

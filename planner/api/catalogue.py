@@ -335,5 +335,7 @@ VIEW_SETS = {
     "traffic": view_set("traffic"),
     "links": view_set("links"),
     "prices": view_set("prices", "hardware", "provider", "region", "kind", "date", AS_OF),
+    "measurements": view_set("measurements", "model", "hardware", "engine"),
     "scenarios": view_set("scenarios"),
+    "comparisons": view_set("comparisons"),
 }

@@ -50,7 +50,7 @@ class TtftSerializer(serializers.Serializer[Any]):
 
 
 class ResultSerializer(serializers.Serializer[Any]):
-    """What a deployment carries, in SI units; null for a stage it does not use and a threshold without meaning."""
+    """What a deployment carries, in SI units; null for a stage, a threshold or a share that it has not."""
 
     scenario = serializers.CharField()
     form = serializers.CharField()
@@ -61,7 +61,11 @@ class ResultSerializer(serializers.Serializer[Any]):
     offload_fraction = serializers.FloatField()
     mean_offloaded_tokens = serializers.FloatField(allow_null=True)
     mean_local_tokens = serializers.FloatField(allow_null=True)
+    policy = serializers.CharField(help_text="How requests are routed: threshold, all_local, all_remote or blind.")
     threshold_tokens = serializers.FloatField(allow_null=True)
+    remote_share = serializers.FloatField(
+        allow_null=True, help_text="Under policy blind, the share of requests that goes to PrfaaS."
+    )
     instances = InstancesSerializer()
     egress_bps = serializers.FloatField()
     link_utilisation = serializers.FloatField(allow_null=True)

@@ -5,15 +5,9 @@ import json
 import pytest
 from django.test import Client
 
-from planner import seeding
 from tests.api.test_schema import mismatches
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def _seeded():
-    seeding.seed()
 
 
 def asked(query="", status=200):
@@ -31,7 +25,7 @@ def described(document, path, status="200"):
     return document["paths"][path]["get"]["responses"][status]["content"]["application/json"]["schema"]
 
 
-@pytest.mark.usefixtures("_seeded")
+@pytest.mark.usefixtures("shipped")
 def test_the_answer_and_the_refusal_are_what_the_document_says():
     document = schema()
     path = "/api/v1/bandwidth/"
@@ -40,7 +34,7 @@ def test_the_answer_and_the_refusal_are_what_the_document_says():
     assert mismatches(document, described(document, path, "400"), asked("colour=red", 400)) == []
 
 
-@pytest.mark.usefixtures("_seeded")
+@pytest.mark.usefixtures("shipped")
 def test_everything_that_is_asked_is_answered_in_order():
     found = asked("model=ring-2-5-1t&profile=minimax-m2-5-h200x8&length=131072,32K&gpus=10000;512&headroom=0")
     assert [row["model"] for row in found["rows"]] == ["minimax-m2-5", "ring-2-5-1t"]
@@ -75,7 +69,7 @@ def test_what_cannot_be_asked_is_refused_by_its_field(query, field):
     assert errors[0]["message"]
 
 
-@pytest.mark.usefixtures("_seeded")
+@pytest.mark.usefixtures("shipped")
 def test_a_model_without_a_profile_is_told_to_get_one():
     (error,) = asked("model=llama-3-1-70b", 400)["errors"]
     assert (error["field"], error["message"]) == ("model", "has no profile; add one")
@@ -97,7 +91,7 @@ KINDS = {
 }
 
 
-@pytest.mark.usefixtures("_seeded")
+@pytest.mark.usefixtures("shipped")
 def test_charts_are_what_the_document_says():
     document = schema()
     for kind, name in KINDS.items():
@@ -112,7 +106,7 @@ def test_charts_of_nothing_are_not_found(kind):
     assert Client().get(f"/api/v1/{kind}/none/charts/").status_code == 404
 
 
-@pytest.mark.usefixtures("_seeded")
+@pytest.mark.usefixtures("shipped")
 def test_recorded_lengths_are_fitted_and_others_are_not():
     document = schema()
     answer = Client().get("/api/v1/traffic/synthetic-conversations/fits/").json()

@@ -44,7 +44,7 @@ def errors(answer, status=400):
         ("clusters.pd.instances", -1, "must be at least 0"),
         ("decode.step_s", "fast", "must be a number"),
         ("links.wan.bandwidth_bps", -5, "must be a number of bit/s from 0 to 1e18, or the word unlimited"),
-        ("routing.policy", "random", "must be one of 'threshold', 'all_local' or 'all_remote'"),
+        ("routing.policy", "random", "must be one of 'threshold', 'all_local', 'all_remote' or 'blind'"),
         ("decode.colour", "red", "is not a field here; allowed: max_batch, step_s"),
         ("model", "gpt-5", "is not in the catalogue; known: "),
         ("free", ["decode.step_s"], "cannot be varied here"),
@@ -208,6 +208,7 @@ def test_broken_text_is_refused_wherever_it_stands(text):
 
 @settings(modest, max_examples=40)
 @given(spoilt(), st.sampled_from([EVALUATE, WHATIF]))
+@pytest.mark.once
 def test_a_spoilt_document_is_answered_with_a_result_or_its_fields(document, address):
     answer = post(document, address)
     if answer.status_code != 200:
@@ -225,6 +226,7 @@ ENVELOPES = [
 
 @modest
 @given(json_values, st.sampled_from(ENVELOPES))
+@pytest.mark.once
 def test_any_envelope_is_answered_with_a_result_or_its_fields(value, envelope):
     answer = post(envelope(value))
     if answer.status_code != 200:

@@ -58,7 +58,12 @@ def test_a_question_is_a_job_that_answers_it(buyer, changes, says):
 
 
 def test_a_front_is_computed_in_parts(buyer, monkeypatch):
-    few = {"prfaas": [{"profile": "internal-1t-hybrid-h200x8", "most": 3}], "rates": 2, "rate_rps": 1.0}
+    few = {
+        "prfaas": [{"profile": "internal-1t-hybrid-h200x8", "most": 2}],
+        "pd": [{"profile": "internal-1t-hybrid-h20x8", "most": 4}],
+        "rates": 2,
+        "rate_rps": 1.0,
+    }
     assert ask(buyer, problem="front", **few).status_code == 201
     job = Job.objects.get()
     in_parts = tasks.IN_PARTS[job.kind]

@@ -52,10 +52,10 @@ def mismatches(schema, part, value, place=""):
     """Where a value is not what its schema says, and what it holds that the schema leaves out."""
     if "$ref" in part:
         part = schema["components"]["schemas"][part["$ref"].rsplit("/", 1)[1]]
-    if "allOf" in part:
-        return mismatches(schema, part["allOf"][0], value, place)
     if value is None:
         return [] if part.get("nullable") else [f"{place} is null"]
+    if "allOf" in part:
+        return mismatches(schema, part["allOf"][0], value, place)
     if "type" in part and not isinstance(value, TYPES[part["type"]]):
         return [f"{place} is no {part['type']}"]
     found = []

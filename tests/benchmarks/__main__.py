@@ -12,7 +12,7 @@ from planner.engine.search import Problem, best, surface
 from planner.engine.throughput import Form, evaluate, work
 from planner.evaluation import whatif
 from planner.scenario import load
-from tests.benchmarks import prefix_cache, purchases, simulation, simulation_modes, traces
+from tests.benchmarks import prefix_cache, purchases, sensitivity, simulation, simulation_modes, traces
 from tests.engine import plain
 from tests.engine.case_study import prfaas_pd
 from tests.engine.queues import simulated_waits
@@ -86,7 +86,8 @@ def main():
     print(f"Python {platform.python_version()}, NumPy {np.__version__}, {platform.machine()}")
     print(f"{'':<48} {'ours, ms':>10} {'loop, ms':>12} {'ratio':>9}")
     rows = (surface_row, evaluation_row, optimum_row, whatif_row, queue_row, purchases.front_row)
-    for title, ours, loop, note in (*(row() for row in rows), purchases.equal_cost_row(median_ms)):
+    timed = (purchases.equal_cost_row, sensitivity.uncertainty_row, sensitivity.map_row)
+    for title, ours, loop, note in (*(row() for row in rows), *(row(median_ms) for row in timed)):
         beside = f"{loop:12,.1f} {loop / ours:8,.3g}×" if loop else f"{'–':>12} {'–':>9}"
         print(f"{title:<48} {ours:10.2f} {beside}  {note}")
     print(*traces.lines(), sep="\n")

@@ -151,6 +151,9 @@ def deployments(draw):
     deployed = prfaas_pd(t, n_p, n_d, n_prfaas=n_prfaas, bandwidth_bps=bps, decode=decode)
     if draw(st.booleans()):
         deployed = replace(deployed, prfaas=PrfaasCluster(n_prfaas, H200, draw(st.floats(1e9, 9e9))))
+    if draw(st.booleans()):
+        share = draw(st.sampled_from([0.0, 0.4, 0.8, 1.0]))
+        deployed = replace(deployed, threshold_tokens=np.inf, remote_share=share)
     return deployed
 
 
@@ -159,7 +162,7 @@ def experiments(draw, **fixed):
     """Anything at all; `fixed` names strategies for fields in place of those here."""
     deployed = draw(deployments())
     n_prfaas, n_p, n_d = deployed.prfaas.instances, deployed.pd.prefill_instances, deployed.pd.decode_instances
-    t = max(deployed.threshold_tokens, 4e3)
+    t = 4e3 if deployed.remote_share is not None else max(deployed.threshold_tokens, 4e3)
     roles = st.builds(
         lambda **marks: reallocation(period_s=7.0, high=0.7, room=0.65, patience=1, **marks),
         delay_s=st.sampled_from([0.5, 12.0]),

@@ -5,17 +5,12 @@ import re
 
 import pytest
 
-from planner import seeding, store
+from planner import store
 
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def _seeded():
-    seeding.seed()
-
-
-seeded = pytest.mark.usefixtures("_seeded")
+seeded = pytest.mark.usefixtures("shipped")
 
 
 def page_of(client, query="", status=200):
@@ -88,7 +83,7 @@ def test_a_parameter_that_is_not_known_is_told(client):
     assert "is not asked here" in page_of(client, "colour=red", 400)
 
 
-def test_an_empty_catalogue_says_what_to_do(client):
+def test_an_empty_catalogue_says_what_to_do(nothing_stored, client):
     assert "No model has a profile yet" in page_of(client)
 
 

@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils.timezone import now
 
 from frontend import under_load as pages
-from planner import scenario, seeding, store, tasks
+from planner import scenario, store, tasks
 from planner.models import Job
 from planner.simulating import side_by_side, under_load
 
@@ -23,9 +23,8 @@ NAMES = ("PrfaaS-PD", "Homogeneous PD", "Naive heterogeneous")
 
 
 @pytest.fixture(autouse=True)
-def few_requests(settings):
+def few_requests(settings, shipped):
     settings.CASE_STUDY_REQUESTS = REQUESTS
-    seeding.seed()
 
 
 @pytest.fixture

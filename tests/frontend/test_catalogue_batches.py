@@ -2,7 +2,7 @@
 
 import pytest
 
-from planner import seeding, store
+from planner import store
 from planner.models import Entry
 
 pytestmark = pytest.mark.django_db
@@ -15,8 +15,7 @@ STEPS = [
 
 
 @pytest.fixture
-def profile():
-    seeding.seed()
+def profile(shipped):
     entry = Entry.objects.get(kind="profiles", name="ring-2-5-1t-h200x8")
     return lambda **more: store.update(entry, {**entry.document, **more}, revision=entry.revision)
 

@@ -227,4 +227,5 @@ def test_every_kind_has_an_input_for_each_reference():
         ("profiles", "model"): ("models",),
         ("profiles", "hardware"): ("hardware",),
         ("prices", "hardware"): ("hardware",),
+        ("measurements", "hardware"): ("hardware",),
     }

@@ -38,7 +38,15 @@ TRAFFIC = {
 }
 LINK = {"name": "l1", "title": "Line", "bandwidth_bps": 1e11, "rtt_s": 0.03, "price": {"usd_per_gb": 0.02}}
 OFFER = {"name": "o1", "hardware": "x1", "date": "2026-11-01", "kind": "on_demand", "usd_per_gpu_hour": 3.5}
-ALL = {"hardware": CHIP, "models": MODEL, "profiles": PROFILE, "traffic": TRAFFIC, "links": LINK, "prices": OFFER}
+MEASURED = {
+    "name": "r1", "title": "Runs R1", "model": "m1", "hardware": "x1", "gpus_per_instance": 8, "date": "2026-11-01",
+    "rows": [{"input_tokens": 1024, "concurrency": 1, "ttft_mean_s": 0.11, "tpot_s": 0.011}],
+    "provenance": {"rows": {"kind": "measured", "source": "our lab"}},
+}  # fmt: skip
+ALL = {
+    "hardware": CHIP, "models": MODEL, "profiles": PROFILE, "traffic": TRAFFIC, "links": LINK, "prices": OFFER,
+    "measurements": MEASURED,
+}  # fmt: skip
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils.timezone import now
 
-from planner import seeding, tasks
+from planner import tasks
 from planner.models import Entry, Job
 
 pytestmark = pytest.mark.django_db
@@ -26,8 +26,7 @@ FLEET = {
 
 
 @pytest.fixture
-def planner(client):
-    seeding.seed()
+def planner(shipped, client):
     client.force_login(User.objects.create_user("ada"))
     return client
 
@@ -139,6 +138,7 @@ def test_a_link_without_a_bandwidth_is_unlimited(planner):
         ({"name": ""}, "name", "required"),
     ],
 )
+@pytest.mark.once
 def test_a_mistake_is_told_beside_its_field_and_in_the_summary(planner, changes, field, said):
     answer = ask(planner, **changes)
     page = answer.content.decode()
@@ -182,8 +182,7 @@ def test_a_button_that_is_none_changes_nothing(planner, action):
     assert filled(ask(planner, **action).content.decode())["pd-1-name"] == "two"
 
 
-def test_who_signs_in_on_the_way_comes_back_to_what_was_typed(client):
-    seeding.seed()
+def test_who_signs_in_on_the_way_comes_back_to_what_was_typed(shipped, client):
     answer = ask(client, pd__0__share="55")
     back = parse_qs(urlsplit(answer.headers["Location"]).query)["next"][0]
     typed = filled(client.get(back).content.decode())
@@ -244,5 +243,5 @@ def test_the_optimiser_and_its_forms_lead_to_it(planner):
     assert 'href="/optimiser/clusters/' in planner.get("/optimiser/least_cost/").content.decode()
 
 
-def test_without_any_scenario_the_page_says_what_to_do(client):
+def test_without_any_scenario_the_page_says_what_to_do(nothing_stored, client):
     assert "Put one together" in client.get("/optimiser/clusters/").content.decode()

@@ -5,7 +5,7 @@ import json
 import pytest
 from django.contrib.auth.models import User
 
-from planner import evaluation, seeding, store
+from planner import evaluation, store
 from planner.models import Entry
 
 pytestmark = pytest.mark.django_db
@@ -28,8 +28,7 @@ CASE_STUDY = {
 
 
 @pytest.fixture
-def planner(client):
-    seeding.seed()
+def planner(shipped, client):
     client.force_login(User.objects.create_user("ada"))
     return client
 
@@ -116,14 +115,13 @@ def test_a_name_that_is_taken_is_told_beside_the_name(planner):
     assert "is taken among scenarios" in page.split('id="name-error">')[1].split("</p>")[0]
 
 
-def test_a_visitor_reads_scenarios_and_signs_in_to_make_one(client):
-    seeding.seed()
+def test_a_visitor_reads_scenarios_and_signs_in_to_make_one(shipped, client):
     assert "case-study-prfaas-pd" in client.get("/scenarios/").content.decode()
     assert client.get("/scenarios/case-study-naive/").status_code == 200
     assert client.get("/scenarios/new/").headers["Location"] == "/login/?next=/scenarios/new/"
 
 
-def test_the_list_says_what_to_do_when_it_is_empty(client):
+def test_the_list_says_what_to_do_when_it_is_empty(nothing_stored, client):
     assert "No scenario yet" in client.get("/scenarios/").content.decode()
 
 

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils.timezone import now
 
-from planner import evaluation, scenario, seeding, store, tasks
+from planner import evaluation, scenario, store, tasks
 from planner.models import Job
 from tests.frontend.test_optimiser import beside, data, drawn, headline, page_of, summary, text
 
@@ -26,8 +26,7 @@ INTERVAL = re.compile(rf"{NUMBER} \[{NUMBER}, {NUMBER}\]")
 
 
 @pytest.fixture
-def planner(client):
-    seeding.seed()
+def planner(shipped, client):
     client.force_login(User.objects.create_user("ada"))
     return client
 
@@ -115,6 +114,7 @@ def test_scenario_and_case_study_lead_to_the_simulator(planner, address):
         ("warm_up", "%", "that is not counted"),
     ],
 )
+@pytest.mark.once
 def test_a_field_has_its_unit_and_is_explained(planner, field, unit, said):
     shown = drawn(planner.get(f"/simulate/?scenario={CASE}").content.decode(), field)
     assert f'<span class="unit">{unit}</span>' in shown or not unit
@@ -185,6 +185,7 @@ def test_what_is_left_empty_is_not_there(planner):
         ({"warm_up": "100"}, "warm_up", "less than or equal to 99"),
     ],
 )
+@pytest.mark.once
 def test_a_mistake_is_told_beside_its_field_and_in_the_summary(planner, changes, field, said):
     answer = ask(planner, **changes)
     page = answer.content.decode()
@@ -217,12 +218,11 @@ def test_an_unknown_scenario_is_not_found(planner):
     assert (answer.status_code, "known: case-study" in answer.content.decode()) == (404, True)
 
 
-def test_without_any_scenario_the_page_says_what_to_do(client):
+def test_without_any_scenario_the_page_says_what_to_do(nothing_stored, client):
     assert "Put one together" in client.get("/simulate/").content.decode()
 
 
-def test_who_signs_in_on_the_way_comes_back_to_what_was_typed(client):
-    seeding.seed()
+def test_who_signs_in_on_the_way_comes_back_to_what_was_typed(shipped, client):
     answer = ask(client, load_of="rate", rate="2.25", policy="all_local", replications="9")
     back = parse_qs(urlsplit(answer.headers["Location"]).query)["next"][0]
     page = client.get(back).content.decode()
@@ -330,8 +330,7 @@ def test_where_everything_stays_local_there_is_no_threshold(planner):
 
 
 @pytest.mark.parametrize("address", ["/simulate/", "/optimiser/equal_cost/"])
-def test_the_token_goes_along_with_what_is_asked_and_is_in_no_address(address):
-    seeding.seed()
+def test_the_token_goes_along_with_what_is_asked_and_is_in_no_address(shipped, address):
     careful = Client(enforce_csrf_checks=True)
     careful.force_login(User.objects.create_user("ada"))
     page = careful.get(address).content.decode()
@@ -375,6 +374,7 @@ def test_an_unstable_load_says_so_first_and_has_no_ttft(planner):
 
 
 @pytest.mark.parametrize("seed", ["1", "2", "3"])
+@pytest.mark.once
 def test_growth_by_chance_in_a_short_run_is_not_called_unstable(planner, seed):
     page = page_of(planner, computed(planner, load="85", requests="400", replications="1", seed=seed))
     assert headline(page).startswith("At 2.654 req/s, 85 % of capacity, P90 TTFT is")

@@ -218,6 +218,7 @@ def test_the_approximation_speaks_where_everything_is_off(planner):
         ({"prompts": {"source": "sessions"}}, "requests that belong together"),
     ],
 )  # fmt: skip
+@pytest.mark.once
 def test_the_approximation_is_silent_where_anything_is_on(planner, changes, named):
     assert unheard(loaded(planner, **changes)) == [named]
     assert approximation(loaded(planner, **changes)) is None

@@ -122,6 +122,7 @@ def test_everything_is_asked_again_as_it_was(planner):
         {"prompts": {"source": "sessions", "first": {"distribution": "empirical", "samples": [10, 20]}}},
     ],
 )
+@pytest.mark.once
 def test_what_the_form_has_no_field_for_is_not_lost_by_asking_again(planner, more):
     job = asked(planner)
     Job.objects.update(state="cancelled")
@@ -168,6 +169,7 @@ def test_what_the_form_has_no_field_for_is_not_lost_by_asking_again(planner, mor
         ({"prompts": "chat", "copies": "no"}, "pd_bytes", "is missing"),
     ],
 )  # fmt: skip
+@pytest.mark.once
 def test_a_mistake_is_told_beside_its_field_whose_part_is_open(planner, changes, field, said):
     answer = ask(planner, **changes)
     page = answer.content.decode()

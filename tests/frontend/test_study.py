@@ -11,7 +11,7 @@ import pytest
 from django.utils.timezone import now
 
 from frontend.simulator import study_headline
-from planner import evaluation, scenario, seeding, store, tasks
+from planner import evaluation, scenario, store, tasks
 from planner.models import Job
 from planner.simulating.studies.features import FEATURES
 from tests.frontend.test_optimiser import beside, data, drawn, headline, page_of, summary, text
@@ -71,6 +71,7 @@ def test_once_is_what_the_form_starts_from(planner):
         ("lowest_rate_rps", "0.312", "req/s"),
     ],
 )
+@pytest.mark.once
 def test_ranges_start_from_what_suits_the_scenario(planner, field, value, unit):
     shown = drawn(planner.get(f"/simulate/?scenario={CASE}").content.decode(), field)
     assert f'value="{value}"' in shown
@@ -130,6 +131,7 @@ def test_policies_and_ablations_need_nothing_else(planner):
         (SWEEP | {"brown_from": "50", "brown_to": "5"}, "brown_to", "must be after 50 s"),
     ],
 )
+@pytest.mark.once
 def test_a_mistake_is_told_beside_its_field_and_in_the_summary(planner, changes, field, said):
     page = ask(planner, **(FEW | changes)).content.decode()
     assert said in beside(page, field)
@@ -143,8 +145,7 @@ def test_the_summary_calls_a_choice_by_its_legend(planner):
     assert "study" not in said
 
 
-def test_who_signs_in_on_the_way_comes_back_to_the_study(client):
-    seeding.seed()
+def test_who_signs_in_on_the_way_comes_back_to_the_study(shipped, client):
     answer = ask(client, **SWEEP)
     back = parse_qs(urlsplit(answer.headers["Location"]).query)["next"][0]
     page = client.get(back).content.decode()
@@ -338,6 +339,7 @@ def test_the_result_can_be_taken_away_as_a_table(planner):
 
 
 @pytest.mark.parametrize("changes", [SWEEP, {"study": "policy"}, {"study": "ablation"}, {"study": "threshold_tokens"}])
+@pytest.mark.once
 def test_it_can_be_asked_again(planner, changes):
     job = asked(planner, **FEW, **TYPED_RANGES, **changes)
     job.state, job.finished_at = "failed", now()

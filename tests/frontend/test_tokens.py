@@ -36,7 +36,7 @@ def test_text_stands_out_from_every_ground(text, ground, theme):
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
 def test_controls_and_focus_stand_out(theme):
     assert contrast("on-accent", "accent", theme) >= 4.5
-    for cell in ("map-low", "map-high"):
+    for cell in ("map-low", "map-high", "map-beyond"):
         assert contrast("map-ink", cell, theme) >= 4.5
     for mark in ("rule-strong", "focus"):
         assert contrast(mark, "surface", theme) >= 3

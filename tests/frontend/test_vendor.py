@@ -1,4 +1,4 @@
-"""What we ship of others is what it says it is, and calls nobody."""
+"""What we ship of others, or test with, is what it says it is, and calls nobody."""
 
 import hashlib
 import json
@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-VENDOR = Path(__file__).resolve().parents[2] / "frontend" / "static" / "vendor"
-FILES = json.loads((VENDOR / "vendor.json").read_text())["files"]
+ROOT = Path(__file__).resolve().parents[2]
+FOLDERS = [ROOT / "frontend" / "static" / "vendor", ROOT / "tests" / "browser" / "vendor"]
+LISTED = {folder: json.loads((folder / "vendor.json").read_text())["files"] for folder in FOLDERS}
+FILES = [file | {"folder": folder} for folder, files in LISTED.items() for file in files]
 # What makes a browser fetch something more than the file itself. A bare address in a comment or a namespace does not.
 FETCHES = {
     ".css": re.compile(r"""@import|url\((?!\s*["']?(?:data:|\#))|sourceMappingURL"""),
@@ -22,22 +24,23 @@ def ids(file: dict) -> str:
 
 @pytest.mark.parametrize("file", FILES, ids=ids)
 def test_a_vendored_file_has_the_checksum_that_is_written_down(file):
-    assert hashlib.sha256((VENDOR / file["path"]).read_bytes()).hexdigest() == file["sha256"]
+    assert hashlib.sha256((file["folder"] / file["path"]).read_bytes()).hexdigest() == file["sha256"]
 
 
 @pytest.mark.parametrize("file", FILES, ids=ids)
 def test_a_vendored_file_names_its_package_and_carries_its_licence(file):
     assert file["package"]
     assert re.fullmatch(r"\d+\.\d+\.\d+", file["version"])
-    assert (VENDOR / file["licence_file"]).read_text().strip()
+    assert (file["folder"] / file["licence_file"]).read_text().strip()
 
 
 @pytest.mark.parametrize("file", FILES, ids=ids)
 def test_a_vendored_file_makes_the_browser_fetch_nothing_else(file):
-    path = VENDOR / file["path"]
+    path = file["folder"] / file["path"]
     assert not FETCHES[path.suffix].findall(path.read_text())
 
 
-def test_nothing_else_lies_in_the_vendor_folder():
-    listed = {"vendor.json"} | {file["path"] for file in FILES} | {file["licence_file"] for file in FILES}
-    assert {str(path.relative_to(VENDOR)) for path in VENDOR.rglob("*") if path.is_file()} == listed
+@pytest.mark.parametrize("folder", FOLDERS, ids=["shipped", "for tests"])
+def test_nothing_else_lies_in_a_vendor_folder(folder):
+    listed = {"vendor.json"} | {file[each] for file in LISTED[folder] for each in ("path", "licence_file")}
+    assert {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()} == listed

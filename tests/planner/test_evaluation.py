@@ -143,6 +143,7 @@ def test_a_threshold_of_0_sends_all_away_as_the_naive_deployment_does():
     naive = evaluated(NAIVE)
     apart = {
         "scenario": "",
+        "policy": "",
         "provenance": "",
         "evidence": {},
     }  # what was set by hand is the user's, what was shipped is not

@@ -211,26 +211,34 @@ def test_bursty_traffic_and_a_far_link_wait_longer():
     )
 
 
-FEW = {"prfaas": [{"profile": H200, "most": 4}], "pd": [{"profile": H20, "most": 6}], "rates": 2}
+FEW = {"prfaas": [{"profile": H200, "most": 2}], "pd": [{"profile": H20, "most": 4}], "rates": 2}
 
 
-def test_a_front_is_what_nothing_beats_and_its_points_are_scenarios():
-    asked = document.parse(question("front", rate_rps=1.2, **FEW), catalog.SHIPPED)
-    found = questions.answer_all(asked)
-    points = found["points"]
+@pytest.fixture(scope="module")
+def asked_for_front():
+    return document.parse(question("front", rate_rps=1.2, **FEW), catalog.SHIPPED)
+
+
+@pytest.fixture(scope="module")
+def answered_front(asked_for_front):
+    return questions.answer_all(asked_for_front)
+
+
+def test_a_front_is_what_nothing_beats_and_its_points_are_scenarios(asked_for_front, answered_front):
+    points = answered_front["points"]
     assert {point["rate_rps"] for point in points} == {0.6, 1.2}
     standings = [(p["rate_rps"], p["cost"]["usd_per_h"], p["ttft_loaded_s"]["p90"]) for p in points]
     assert standings == sorted(standings)
     assert len(points) >= 4
-    filled = questions.point_scenario(asked, points[-1])
+    filled = questions.point_scenario(asked_for_front, points[-1])
     assert evaluation.evaluate(filled)["lambda_max_rps"] == pytest.approx(points[-1]["lambda_max_rps"], rel=1e-9)
 
 
-def test_a_front_put_together_from_its_parts_is_the_same():
-    asked = document.parse(question("front", rate_rps=1.2, **FEW), catalog.SHIPPED)
+def test_a_front_put_together_from_its_parts_is_the_same(asked_for_front, answered_front):
+    asked = asked_for_front
     parts = [questions.shard(asked, each["rate_rps"]) for each in questions.shards(asked)]
     answered = [questions.shard_answered(asked, each, front.at_rate(each, lambda *news: None)) for each in parts]
-    assert questions.merged(asked, json.loads(json.dumps(answered))) == questions.answer_all(asked)
+    assert questions.merged(asked, json.loads(json.dumps(answered))) == answered_front
 
 
 def test_a_budget_too_small_for_anything_says_so():

@@ -76,9 +76,12 @@ BAD = [
     ("traffic.arrivals.process", "weibull", "'poisson'"),
     ("decode.step_s", 0, "must be at least"),
     ("decode.max_batch", math.inf, "must be"),
-    ("routing.policy", "random", "'threshold', 'all_local' or 'all_remote'"),
+    ("routing.policy", "random", "'threshold', 'all_local', 'all_remote' or 'blind'"),
     ("routing.policy", "all_local", "must be null"),
     ("routing.policy", "all_remote", "must be 0 under policy all_remote"),
+    ("routing.policy", "blind", "must be null: policy blind has no threshold"),
+    ("routing.remote_share", 0.5, "must be null: policy threshold"),
+    ("routing.remote_share", 1.5, "must be at most 1"),
     ("routing.threshold_tokens", None, "is missing"),
     ("routing.threshold_tokens", -1, "must be at least 0"),
     ("free", ["links.wan.bandwidth_bps"], "cannot be varied here; allowed: routing.threshold_tokens"),
@@ -100,6 +103,7 @@ ELSEWHERE = {
     ("traffic.input_tokens.mu", "no request falls between"): "traffic.input_tokens",
     ("routing.policy", "must be null"): "routing.threshold_tokens",
     ("routing.policy", "must be 0 under policy all_remote"): "routing.threshold_tokens",
+    ("routing.policy", "must be null: policy blind has no threshold"): "routing.threshold_tokens",
 }
 
 
@@ -145,7 +149,7 @@ def test_a_refusal_is_one_line_of_field_value_and_remedy(path, value, line):
         ("links.wan.", "name, from, to, bandwidth_bps"),
         ("traffic.input_tokens.", "distribution, mu, sigma, min, max"),
         ("decode.", "max_batch, step_s"),
-        ("routing.", "policy, threshold_tokens"),
+        ("routing.", "policy, threshold_tokens, remote_share"),
     ],
 )
 def test_an_unknown_field_is_refused_with_the_known_ones(place, known):

@@ -39,7 +39,8 @@ export function changes(scenario, state) {
   return set;
 }
 
-export const request = (scenario, state) => ({ scenario: scenario.name, form: state.form, set: changes(scenario, state) });
+// What is not stored is sent whole.
+export const request = (scenario, state) => ({ scenario: scenario.document ?? scenario.name, form: state.form, set: changes(scenario, state) });
 
 // Which control a refused field belongs to; "" is the form as a whole.
 export function controlOf(scenario, field) {

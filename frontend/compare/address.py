@@ -1,0 +1,90 @@
+"""A comparison's view in its address: every change to it stands there, so that the address is a link to just this view.
+
+`price.h200=2.5`, `link.NAME.usd_per_gb=0.02`, `set.NAME.routing.threshold_tokens=20000` and the like change what is
+shown; nothing is stored by them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.http import QueryDict
+
+from planner.catalog import files
+from planner.comparing.reading import Shown, read
+from planner.documents.errors import refuse
+
+UNSAVED = "-"
+"""In the place of a name: the comparison is put together from the scenarios that the address names."""
+CHOICES = ("baseline", "form", "scale")
+LINK_PRICES = ("usd_per_gb", "usd_per_month")
+
+
+def asked(name: str, query: QueryDict) -> dict[str, Any]:
+    """What the address asks for, as `planner.comparing.reading.read` takes it. Raises DocumentError."""
+    found: dict[str, Any] = {"comparison": {"scenarios": query.getlist("scenario")} if name == UNSAVED else name}
+    found |= {field: query[field] for field in CHOICES if query.get(field)}
+    if prices := [{"name": chip, "usd_per_gpu_hour": usd} for chip, usd in _numbers(query, "price.")]:
+        found["prices"] = prices
+    if power := _power(query):
+        found["power"] = power
+    if link_prices := _link_prices(query):
+        found["link_prices"] = link_prices
+    if changes := _changes(query):
+        found["set"] = changes
+    return found
+
+
+def shown(name: str, query: QueryDict) -> Shown:
+    """The comparison of an address. Raises DocumentError."""
+    return read(asked(name, query))
+
+
+def _numbers(query: QueryDict, prefix: str) -> Iterator[tuple[str, float]]:
+    for key in query:
+        if key.startswith(prefix) and _text(query, key) != "":
+            yield key.removeprefix(prefix), number(key, _text(query, key))
+
+
+def _text(query: QueryDict, key: str) -> str:
+    return str(query.get(key, ""))
+
+
+def number(field: str, text: str) -> float:
+    """What was typed, with a comma or without. Raises DocumentError."""
+    try:
+        return float(text.replace(",", ""))
+    except ValueError as problem:
+        raise refuse(field, text, "must be a number") from problem
+
+
+def _power(query: QueryDict) -> dict[str, float]:
+    found = {field: number(field, _text(query, field)) for field in ("usd_per_kwh", "pue") if query.get(field)}
+    return found if "usd_per_kwh" in found else {}
+
+
+def _link_prices(query: QueryDict) -> dict[str, dict[str, float]]:
+    found: dict[str, dict[str, float]] = {}
+    for key, usd in _numbers(query, "link."):
+        name, _, field = key.partition(".")
+        if field not in LINK_PRICES:
+            raise refuse(f"link.{key}", usd, f"must end with one of {', '.join(LINK_PRICES)}")
+        found.setdefault(name, {})[field] = usd
+    return found
+
+
+def _changes(query: QueryDict) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for key in query:
+        if key.startswith("set."):
+            name, _, path = key.removeprefix("set.").partition(".")
+            found.setdefault(name, {})[path] = _value(key, _text(query, key))
+    return found
+
+
+def _value(field: str, text: str) -> Any:
+    try:
+        return files.parse_json(text)
+    except files.Unreadable:
+        return text

@@ -1,0 +1,64 @@
+// Where the ranking of two deployments flips: the ratio over two figures, and the tie nearest to each figure.
+import { mount } from "../charts/base.js";
+import { ratioMap } from "../charts/ratio-map.js";
+import { mark } from "../mark.js";
+import { Analysis, notes, offer, row, symbols, value } from "./analysis.js";
+import { factor, unitOf, write } from "./units.js";
+
+const key = ({ input, moves_in: [only, other] }) => (other ? input : `${input}@${only}`);
+
+function axis(section, name) {
+  const [input, scenario] = value(section, name).split("@");
+  return input ? { [name]: scenario ? { input, scenario } : { input } } : {};
+}
+
+export function breakEven(section) {
+  const chart = mount("ratio-map", ratioMap);
+  let pair = "";
+
+  return new Analysis(section, {
+    prepare(_, names) {
+      const choices = names.map(({ name, title }) => ({ value: name, label: title }));
+      const baseline = document.querySelector("[data-view] [name=baseline]")?.value ?? names[0].name;
+      offer(section.querySelector('[data-ask="first"]'), choices, names.filter(({ name }) => name !== baseline).at(-1).name);
+      offer(section.querySelector('[data-ask="second"]'), choices, baseline);
+    },
+    asked() {
+      const [first, second] = ["first", "second"].map((name) => value(section, name));
+      // The figures of another pair may be others.
+      const axes = pair === `${first} ${second}` ? { ...axis(section, "x"), ...axis(section, "y") } : {};
+      pair = `${first} ${second}`;
+      return { first, second, outcome: value(section, "outcome"), ...axes };
+    },
+    show(answer) {
+      for (const side of ["x", "y"]) {
+        const choices = answer.break_even.map((each) => ({ value: key(each), label: each.moves_in.length > 1 || answer.break_even.filter(({ input }) => input === each.input).length < 2 ? each.label : `${each.label} of ${titleOf(answer, each.moves_in[0])}` }));
+        const select = section.querySelector(`[data-ask="${side}"]`);
+        offer(select, choices);
+        select.value = choices.some(({ value: known }) => known === key(answer[side])) ? key(answer[side]) : select.value;
+      }
+      section.querySelector("[data-sentence]").textContent = sentence(answer);
+      section.querySelector("[data-ties]").replaceChildren(...answer.break_even.map((each) => tie(each, answer)));
+      notes(section.querySelector("[data-notes]"), answer.notes.map((note) => titled(note, answer)));
+      return chart.show(answer);
+    },
+  });
+}
+
+const titled = (text, { first, second, titles }) => text.replaceAll(first, titles[0]).replaceAll(second, titles[1]);
+const titleOf = ({ first, titles }, name) => titles[name === first ? 0 : 1];
+
+function sentence(answer) {
+  const { titles, values, unit, leader, as_given: ratio } = answer;
+  const now = `${titles[0]} ${write(unit, values[0])}, ${titles[1]} ${write(unit, values[1])} ${unitOf(unit)}: a ratio of ${factor(ratio)}.`;
+  return `${leader ? `${titleOf(answer, leader)} is better as it stands.` : "They tie as they stand."} ${now}`;
+}
+
+function tie({ label, unit, value: now, at, factor: times, kind, source, price_ratios: ratios, moves_in: held }, answer) {
+  const where = held.length > 1 ? "both" : titleOf(answer, held[0]);
+  const told = ratios.map(({ ratio, label: other }) => `${factor(ratio)} × the ${other.toLowerCase()}`);
+  return row([
+    { nodes: [symbols(label)] }, { text: where, className: "text" }, { text: unitOf(unit), className: "text unit" }, { nodes: [write(unit, now), mark(kind, source)] },
+    at === null && times === null ? "nowhere" : write(unit, at), factor(times), { text: told.join(", "), className: "text wrap" },
+  ]);
+}

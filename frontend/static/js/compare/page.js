@@ -1,0 +1,86 @@
+// The page of a comparison: every control changes the address, and table and charts follow it.
+import { Loop } from "../whatif.js";
+import { analyses } from "./analyses.js";
+import { follow } from "./simulation.js";
+import { View } from "./view.js";
+import { DeploymentControls } from "./whatif.js";
+
+const form = document.querySelector("[data-view]");
+const panel = document.querySelector("[data-whatif-panel]");
+const problem = form.querySelector("[data-view-error]");
+const { scenarios } = JSON.parse(document.getElementById("whatif-data").textContent);
+const view = new View();
+const charts = analyses(document.querySelector("[data-analyses]"));
+const PATIENCE_MS = 20000;
+
+const read = (id) => JSON.parse(document.getElementById(id).textContent);
+
+async function ask(query) {
+  const response = await fetch(`${form.dataset.tableUrl}?${query}`, { signal: AbortSignal.timeout(PATIENCE_MS) }).catch(() => {
+    throw new Error("The server does not answer.");
+  });
+  const page = new DOMParser().parseFromString(await response.text(), "text/html");
+  const fresh = page.getElementById("comparison");
+  if (!fresh) throw new Error([...page.querySelectorAll(".alert-box li")].map((item) => item.textContent).join(" ") || `The server answered ${response.status}.`);
+  return fresh;
+}
+
+const loop = new Loop(
+  ask,
+  (fresh, query, since) => {
+    document.getElementById("comparison").replaceWith(document.adoptNode(fresh));
+    say("");
+    requestAnimationFrame(() => { panel.dataset.whatifMs = (performance.now() - since).toFixed(1); });
+    charts.show(read("compare-spec"), read("compare-names"));
+  },
+  (error) => say(error.message),
+);
+
+function say(text) {
+  problem.textContent = text;
+  document.getElementById("comparison").toggleAttribute("data-stale", text !== "");
+}
+
+const refresh = () => loop.want(view.text);
+
+form.addEventListener("submit", (event) => event.preventDefault());
+form.addEventListener("input", ({ target }) => {
+  if (target.type === "number" && target.value !== "" && !target.checkValidity()) return say(`${target.labels[0].textContent}: must be a number, 0 or more.`);
+  if (target.type === "number" && target.value === "" && target.validity.badInput) return say(`${target.labels[0].textContent}: must be a number.`);
+  view.set(target.name, target.value);
+  return refresh();
+});
+
+const controls = new DeploymentControls(panel.querySelector("[data-controls]"), scenarios, view, () => {
+  keepLink();
+  refresh();
+});
+
+// Where a deployment as it is shown can be looked at and stored.
+function keepLink() {
+  const link = panel.querySelector("[data-keep]");
+  link.href = `${panel.dataset.scenarioUrl.replace("NAME", controls.scenario.name)}?${view.text}`;
+}
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("[data-form]");
+  if (!link) return;
+  event.preventDefault();
+  form.elements.form.value = link.dataset.form;
+  view.set("form", link.dataset.form);
+  location.search = view.text;
+});
+
+const copy = document.querySelector("[data-copy-link]");
+if (navigator.clipboard) {
+  copy.hidden = false;
+  copy.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(`${location.origin}${location.pathname}${view.text ? `?${view.text}` : ""}`);
+    copy.textContent = "Copied";
+    setTimeout(() => { copy.textContent = "Copy link"; }, 2000);
+  });
+}
+
+keepLink();
+charts.show(read("compare-spec"), read("compare-names"));
+follow(refresh);

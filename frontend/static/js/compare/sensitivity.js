@@ -1,0 +1,56 @@
+// The tornado: what every figure of a deployment does to what it carries, costs, and how soon it answers.
+import { mount } from "../charts/base.js";
+import { tornado } from "../charts/tornado.js";
+import { Analysis, notes, offer, row, symbols, value } from "./analysis.js";
+import { factor, unitOf, write } from "./units.js";
+
+const OUTCOMES = ["lambda_max_rps", "usd_per_million_tokens", "ttft_p90_s", "ttft_p90_loaded_s"];
+const PERCENT = 100;
+
+export function sensitivity(section) {
+  const charts = Object.fromEntries(OUTCOMES.map((name) => [name, mount(`tornado-${name}`, tornado)]));
+  const ranges = new Map();
+  let shown = null;
+
+  const analysis = new Analysis(section, {
+    prepare(_, names) {
+      offer(section.querySelector('[data-ask="scenario"]'), names.map(({ name, title }) => ({ value: name, label: title })), names.at(-1).name);
+    },
+    asked() {
+      const scenario = value(section, "scenario");
+      if (scenario !== shown) ranges.clear();
+      shown = scenario;
+      const own = [...ranges].map(([input, [low, high]]) => ({ input, low, high }));
+      return { scenario, share: Number(value(section, "share")) / PERCENT, retuned: value(section, "retuned") === "true", loaded: value(section, "loaded") === "true", ...(own.length ? { ranges: own } : {}) };
+    },
+    show(answer) {
+      section.querySelector("[data-loaded]").hidden = answer.outcomes.length < OUTCOMES.length;
+      section.querySelector("[data-ranges]").replaceChildren(...answer.inputs.map((input) => rangeRow(input, answer.outcomes[0])));
+      notes(section.querySelector("[data-notes]"), answer.notes);
+      return Promise.all(answer.outcomes.map((outcome) => charts[outcome.outcome].show({ ...answer, outcome })));
+    },
+  });
+
+  section.querySelector("[data-ranges]").addEventListener("change", ({ target }) => {
+    const line = target.closest("tr");
+    const [low, high] = [...line.querySelectorAll("input")].map((input) => input.valueAsNumber);
+    if (low > 0 && high > low) ranges.set(line.dataset.input, [low, high]);
+    analysis.ask();
+  });
+  return analysis;
+}
+
+function rangeRow({ name, label, unit, value: given, reason }, { bars }) {
+  const bar = bars.find(({ input }) => input === name);
+  const fields = bar ? [bar.low_factor, bar.high_factor].map((number, at) => rangeField(label, number, at)) : [{ text: reason, className: "text wrap" }, ""];
+  const element = row([{ nodes: [symbols(label)] }, write(unit, given), { text: unitOf(unit), className: "text unit" }, ...fields]);
+  element.dataset.input = name;
+  return element;
+}
+
+function rangeField(label, number, at) {
+  const input = document.createElement("input");
+  Object.assign(input, { type: "number", step: "any", min: "0.016", max: "64", className: "input number", value: factor(number) });
+  input.setAttribute("aria-label", `${label}, ${at ? "highest" : "lowest"} factor`);
+  return { nodes: [input] };
+}

@@ -1,0 +1,230 @@
+"""Comparisons as the server sends their pages: the table, the files, the report, and what is stored of them."""
+
+import csv
+import io
+import json
+import re
+from urllib.parse import urlencode
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from planner import scenario, seeding, store
+from planner.models import Entry, Job
+
+pytestmark = pytest.mark.django_db
+PRFAAS, HOMOGENEOUS, NAIVE = scenario.SHIPPED
+CASE = "/compare/case-study/"
+UNSAVED = f"/compare/-/?scenario={NAIVE}&scenario={PRFAAS}"
+
+
+@pytest.fixture(autouse=True)
+def stored():
+    seeding.seed()
+
+
+@pytest.fixture
+def planner():
+    client = Client()
+    client.force_login(User.objects.create_user("planner"))
+    return client
+
+
+def text(answer, status=200):
+    assert answer.status_code == status, answer.content[:500]
+    return answer.content.decode()
+
+
+def test_the_list_says_what_each_comparison_comes_to():
+    page = text(Client().get("/compare/"))
+    assert "The case study&#x27;s three deployments" in page
+    assert "PrfaaS-PD carries the most: 3.122 req/s, +53.6 % against the baseline." in page
+
+
+def test_without_comparisons_the_list_says_what_to_do():
+    for entry in Entry.objects.filter(kind=store.COMPARISONS):
+        store.archive(entry, revision=entry.revision)
+    assert "No comparison is stored. Choose scenarios below" in text(Client().get("/compare/"))
+
+
+def test_the_table_has_units_marks_formulas_and_winners():
+    page = text(Client().get(CASE))
+    row = page[page.index('data-row="lambda_max_rps"') :].split("</tr>")[0]
+    assert "req/s" in row
+    assert 'data-kind="inferred"' in row
+    assert "(eq. 6)" in row
+    assert "PrfaaS-PD, by 33.8 %" in row
+    ttft = page[page.index('data-row="ttft_p90_s"') :].split("</tr>")[0]
+    assert "no difference" in ttft
+
+
+def test_changes_to_the_baseline_are_shown_where_asked_for():
+    page = text(Client().get(f"{CASE}table/?show=changes"))
+    row = page[page.index('data-row="lambda_max_rps"') :].split("</tr>")[0]
+    assert "+53.6" in row
+    assert "change, %" in row
+
+
+def test_the_published_values_stand_beside_ours_with_both_reasons():
+    page = text(Client().get(f"{CASE}?form=paper"))
+    section = page[page.index('id="published"') :]
+    assert "Rounding of the table." in section
+    assert "Representative length." in section
+    row = section[section.index('data-row="equal-cost"') :].split("</tr>")[0]
+    # The paper says about 15 %.
+    assert float(re.search(r"<td class=\"first\">([\d.]+)", row)[1]) == pytest.approx(1.15, abs=0.02)
+    assert "1.15" in row
+    assert "12 + 4 instances" in row
+
+
+def test_a_changed_deployment_is_not_held_against_the_paper():
+    query = urlencode({f"set.{PRFAAS}.routing.threshold_tokens": "25000"})
+    page = text(Client().get(f"{CASE}?{query}"))
+    assert 'id="published"' not in page
+    assert "25,000" in page
+
+
+def test_another_price_keeps_what_is_published_beside_it():
+    page = text(Client().get(f"{CASE}?price.h200=3"))
+    assert "with an H200 at 2.86 times" in page
+
+
+def test_scenarios_are_shown_side_by_side_without_being_stored():
+    page = text(Client().get(UNSAVED))
+    assert "not stored" in page
+    assert "Naive heterogeneous" in page
+    assert "Homogeneous PD" not in page
+
+
+@pytest.mark.parametrize(
+    ("address", "status", "said"),
+    [
+        ("/compare/nobody/", 404, "is no stored comparison; known: case-study"),
+        ("/compare/-/?scenario=case-study-naive", 400, "2 to 6"),
+        ("/compare/-/", 400, "2 to 6"),
+        (f"{CASE}?baseline=nobody", 400, "must be one of the scenarios"),
+        (f"{CASE}?price.h200=cheap", 400, "must be a number"),
+        (f"{CASE}?link.{PRFAAS}.usd_per_mile=1", 400, "usd_per_gb"),
+        (f"{CASE}?set.{PRFAAS}.routing.nothing=1", 400, "allowed"),
+        (f"{CASE}?scale=height", 400, "gpus"),
+        (f"{CASE}scenarios/nobody/", 404, ""),
+    ],
+)
+def test_an_address_that_cannot_be_shown_says_why(address, status, said):
+    assert said in text(Client().get(address), status)
+
+
+def test_the_csv_has_a_line_for_every_metric_of_every_deployment():
+    lines = list(csv.DictReader(io.StringIO(text(Client().get("/compare/case-study.csv?scale=cost")))))
+    rates = {line["scenario"]: float(line["value"]) for line in lines if line["metric"] == "lambda_max_rps"}
+    assert list(rates) == [HOMOGENEOUS, NAIVE, PRFAAS]
+    assert {line["scale"] for line in lines} == {"cost"}
+    assert all(line["unit"] and line["formula"] for line in lines)
+
+
+def test_the_json_is_the_result_with_the_document_that_it_belongs_to():
+    found = json.loads(text(Client().get("/compare/case-study.json?form=paper")))
+    assert found["comparison"]["form"] == found["result"]["form"] == "paper"
+    again = Client().post(
+        "/api/v1/compare/", json.dumps({"comparison": found["comparison"]}), content_type="application/json"
+    )
+    assert again.json()["metrics"] == found["result"]["metrics"]
+
+
+def test_the_report_names_inputs_sources_assumptions_and_version():
+    page = text(Client().get(f"{CASE}report/?form=paper"))
+    assert "links.wan.bandwidth_bps" in page
+    assert "arXiv 2604.15039, section 4, about 100 Gbps" in page
+    assert "prices.h200.usd_per_gpu_hour" in page
+    assert "Electricity is taken to be in the price of a GPU-hour." in page
+    assert f"http://testserver{CASE}?form=paper" in page
+    assert "PrfaaS Planner 0." in page
+
+
+# --- storing -----------------------------------------------------------------------------------------------------
+
+
+def test_what_is_shown_is_stored_under_a_name(planner):
+    answer = planner.post(
+        f"/compare/-/save/?scenario={NAIVE}&scenario={PRFAAS}&baseline={PRFAAS}&price.h200=3", {"name": "mine"}
+    )
+    assert answer.status_code == 302, answer.content[:300]
+    document = store.named(store.COMPARISONS, "mine").document
+    assert document["baseline"] == PRFAAS
+    assert document["prices"] == [{"name": "h200", "usd_per_gpu_hour": 3.0}]
+    assert "Naive heterogeneous" in text(planner.get(answer["Location"]))
+
+
+def test_a_name_that_is_taken_is_replaced_only_where_that_was_said(planner):
+    page = text(planner.post(f"{CASE}save/?form=paper", {"name": "case-study", "title": "New"}))
+    assert "is taken among comparisons" in page
+    assert "Replace case-study" in page
+    assert store.named(store.COMPARISONS, "case-study").revision == 1
+    planner.post(f"{CASE}save/?form=paper", {"name": "case-study", "title": "New", "replace": "yes"})
+    entry = store.named(store.COMPARISONS, "case-study")
+    assert (entry.revision, entry.title, entry.document["form"]) == (2, "New", "paper")
+
+
+def test_a_name_that_cannot_be_keeps_what_was_typed(planner):
+    page = text(planner.post(f"{CASE}save/", {"name": "no blanks here", "title": "A title"}))
+    assert "Nothing is stored yet." in page
+    assert 'value="no blanks here"' in page
+    assert 'value="A title"' in page
+
+
+def test_a_deployment_as_it_is_shown_is_stored_as_a_scenario(planner):
+    address = f"{CASE}scenarios/{HOMOGENEOUS}/?scale=cost&baseline={PRFAAS}"
+    assert "as the comparison shows it, not stored" in text(planner.get(address))
+    answer = planner.post(address, {"name": "as-dear", "title": "As dear"})
+    assert answer.status_code == 302
+    kept = store.named(store.SCENARIOS, "as-dear")
+    assert kept.document["clusters"][0]["instances"] == 16
+    assert kept.title == "As dear"
+    taken = text(planner.post(address, {"name": "as-dear"}))
+    assert "is taken among scenarios" in taken
+
+
+def test_nothing_is_stored_without_signing_in():
+    for address in (f"{CASE}save/", f"{CASE}scenarios/{NAIVE}/", f"{CASE}simulate/", f"{CASE}archive/"):
+        answer = Client().post(address, {"name": "mine"})
+        assert answer.status_code == 302
+        assert "/login/" in answer["Location"]
+    assert not Entry.objects.filter(name="mine").exists()
+    assert not Job.objects.exists()
+
+
+def test_an_archived_comparison_stays_readable(planner):
+    planner.post(f"{CASE}archive/")
+    assert "archived" in text(planner.get(CASE))
+    assert "No comparison is stored" in text(planner.get("/compare/"))
+
+
+# --- under load --------------------------------------------------------------------------------------------------
+
+
+def test_a_simulation_is_started_from_the_page_and_followed_there(planner):
+    answer = planner.post(f"{CASE}simulate/?form=paper", {"at": "load", "load": "50", "requests": "1000"})
+    assert answer["Location"] == f"{CASE}?form=paper#simulation"
+    job = Job.objects.get()
+    assert job.input["side_by_side"]["runs"][0]["load"] == 0.5
+    page = text(planner.get(CASE))
+    assert f"/ws/jobs/{job.pk}/" in page
+    assert "its figures appear in the table" in page
+
+
+def test_a_rate_is_one_for_all(planner):
+    planner.post(f"{CASE}simulate/", {"at": "rate", "rate_rps": "1.7", "load": "85", "replications": "2"})
+    assert [run["rate_rps"] for run in Job.objects.get().input["side_by_side"]["runs"]] == [1.7] * 3
+
+
+@pytest.mark.parametrize("typed", [{"load": "much"}, {"requests": "2.5"}, {"load": "-5"}, {"requests": "3"}])
+def test_a_simulation_that_cannot_be_is_refused_in_words(planner, typed):
+    answer = planner.post(f"{CASE}simulate/", typed, follow=True)
+    assert 'class="message error"' in text(answer)
+    assert not Job.objects.exists()
+
+
+def test_pages_work_under_a_prefix(under_a_prefix):
+    page = text(Client().get(CASE))
+    assert 'data-table-url="/planner/compare/case-study/table/"' in page
