@@ -4,7 +4,7 @@ PORT ?= 8000
 UV := .tools/bin/uv
 BIN := .venv/bin
 
-.PHONY: setup serve test test-parts test-product bench lint lock
+.PHONY: setup serve test test-parts test-browser test-stack test-databases bench lint lock
 
 setup: .venv/.installed
 
@@ -20,15 +20,21 @@ $(UV):
 serve: setup
 	exec $(BIN)/python manage.py serve --port $(PORT)
 
-# Two at a time, of about the same length: the running product waits for browsers and clocks while the rest computes.
+# Two at a time, the longest first: the running product waits for browsers and clocks while the rest computes.
 test: setup lint
-	$(MAKE) --no-print-directory --jobs=2 --output-sync=target test-parts test-product
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target test-browser test-parts test-stack test-databases
 
 test-parts: setup
-	$(BIN)/python -m pytest --ignore=tests/browser --ignore-glob='tests/stack/test_[!b]*'
+	$(BIN)/python -m pytest --ignore=tests/browser --ignore=tests/stack
 
-test-product: setup
-	$(BIN)/python -m pytest tests/browser tests/stack --ignore=tests/stack/test_both_databases.py
+test-browser: setup
+	$(BIN)/python -m pytest tests/browser
+
+test-stack: setup
+	$(BIN)/python -m pytest tests/stack --ignore=tests/stack/test_both_databases.py
+
+test-databases: setup
+	$(BIN)/python -m pytest tests/stack/test_both_databases.py
 
 bench: setup
 	$(BIN)/python -m tests.benchmarks

@@ -1,4 +1,4 @@
-"""What runs in a web process beside answering requests: the reaper, and without Redis the worker."""
+"""What runs in a web process beside answering requests: the reaper, telemetry, and without Redis the worker."""
 
 import asyncio
 import contextlib
@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import DatabaseError, close_old_connections
 
 from config.celery import EmbeddedWorker
+from monitoring import running
 from planner import jobs, tasks
 from planner.simulating import under_load
 
@@ -33,9 +34,11 @@ class Background:
         if settings.SIMULATE_AT_START:
             await sync_to_async(under_load.submit_first)()
         self._reaper = asyncio.create_task(_reap_forever())
+        await running.start()
 
     async def stop(self) -> None:
         jobs.stopping.set()
+        await running.stop()
         if self._reaper is not None:
             self._reaper.cancel()
             with contextlib.suppress(asyncio.CancelledError):

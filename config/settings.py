@@ -31,6 +31,7 @@ INSTALLED_APPS = [
     "drf_spectacular_sidecar",
     "channels",
     "planner",
+    "monitoring",
     "frontend",
 ]
 

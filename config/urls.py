@@ -1,6 +1,8 @@
 from django.urls import include, path
 
 urlpatterns = [
+    path("", include("monitoring.doors.urls")),
+    path("api/v1/live/", include("monitoring.api.urls")),
     path("api/v1/", include("planner.api.urls")),
     path("", include("frontend.urls")),
 ]

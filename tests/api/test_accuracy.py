@@ -7,7 +7,7 @@ import json
 import pytest
 from django.test import Client
 
-from planner import seeding, store
+from planner import store
 from planner.models import Entry
 from tests.api.test_bandwidth import described, schema
 from tests.api.test_schema import mismatches
@@ -23,8 +23,7 @@ RUNS = {
 
 
 @pytest.fixture
-def api(django_user_model):
-    seeding.seed()
+def api(shipped, django_user_model):
     client = Client()
     client.force_login(django_user_model.objects.create(username="ada"))
     return client

@@ -5,20 +5,14 @@ import json
 import pytest
 from django.test import Client
 
-from planner import seeding
 from planner.scenario import parse
 from tests.api.test_schema import mismatches
 from tests.planner.documents import shipped
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("shipped")]
 
 ADDRESS = "/api/v1/compare/attribution/"
 ENDS = ["case-study-homogeneous", "case-study-prfaas-pd"]
-
-
-@pytest.fixture(autouse=True)
-def _seeded():
-    seeding.seed()
 
 
 def asked(status=200, **body):

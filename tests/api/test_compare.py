@@ -6,16 +6,11 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from planner import scenario, seeding, tasks
+from planner import scenario, tasks
 from planner.models import Job
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("shipped")]
 PRFAAS, HOMOGENEOUS, NAIVE = scenario.SHIPPED
-
-
-@pytest.fixture(autouse=True)
-def stored():
-    seeding.seed()
 
 
 @pytest.fixture

@@ -57,6 +57,7 @@ def test_a_question_is_a_job_that_answers_it(buyer, changes, says):
     assert says(computed(job))
 
 
+@pytest.mark.once
 def test_a_front_is_computed_in_parts(buyer, monkeypatch):
     few = {
         "prfaas": [{"profile": "internal-1t-hybrid-h200x8", "most": 2}],

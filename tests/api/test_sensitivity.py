@@ -5,11 +5,10 @@ import json
 import pytest
 from django.test import Client
 
-from planner import seeding
 from tests.api.test_schema import mismatches
 from tests.planner.documents import shipped
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = [pytest.mark.django_db, pytest.mark.once, pytest.mark.usefixtures("shipped")]
 
 BODIES = {
     "sensitivity": {"loaded": True, "retuned": True, "ranges": [{"input": "n_d", "low": 0.5, "high": 3}]},
@@ -17,11 +16,6 @@ BODIES = {
     "uncertainty": {"draws": 200, "uncertain_prices": False, "sigmas": {"user": 0.2}},
     "growth": {"retuned": True, "chips": [1, 8], "remote_only": True},
 }
-
-
-@pytest.fixture(autouse=True)
-def _seeded():
-    seeding.seed()
 
 
 def address(name):

@@ -28,12 +28,23 @@ def pytest_collection_modifyitems(items):
                 item.add_marker(pytest.mark.skip(reason=f"no Chromium at {CHROMIUM}"))
 
 
+# A page is there before its scripts have run: what is clicked or chosen in between would be nobody's.
+LOADING = """
+new MutationObserver((changes, observer) => {
+  if (!document.documentElement) return;
+  document.documentElement.dataset.loading = "";
+  observer.disconnect();
+}).observe(document, { childList: true });
+addEventListener("load", () => { delete document.documentElement.dataset.loading; });
+"""
+
+
 @pytest.fixture(scope="package")
 def server(tmp_path_factory):
     """The product as `make serve` starts it, with the real mathematics."""
     # Patient with heartbeats: a machine busy with other tests is not a dead worker.
     variables = {
-        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "DJANGO_SETTINGS_MODULE": "tests.browser.settings",
         "JOB_HEARTBEAT_TIMEOUT_S": "10",
         "PLANNER_CASE_STUDY_REQUESTS": "1000",
         "PLANNER_CASE_STUDY_REPLICATIONS": "2",
@@ -65,6 +76,9 @@ class Visitor:
         page.on("websocket", lambda socket: self.hosts.add(urlsplit(socket.url).hostname))
         page.on("console", self._console)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.add_init_script(LOADING)
+        # Asked for before every click, choice and expectation, on whatever page the one before has led to.
+        page.add_locator_handler(page.locator("html[data-loading]"), lambda: page.wait_for_load_state())
 
     def _console(self, message):
         if message.type in {"error", "warning"}:
@@ -83,7 +97,6 @@ class Visitor:
         self.page.get_by_label("Username").fill("admin")
         self.page.get_by_label("Password").fill(PASSWORD)
         self.page.get_by_role("button", name="Sign in", exact=True).click()
-        # A choice made before the page's scripts have run would be nobody's.
         self.page.wait_for_url(lambda url: "/login/" not in url)
 
     def optimise(self):

@@ -158,40 +158,6 @@ def test_the_system_chooses_the_theme_until_somebody_does(visit):
     expect(visit(color_scheme="dark").open().locator("html")).to_have_attribute("data-bs-theme", "dark")
 
 
-def test_the_keyboard_reaches_everything(visitor):
-    page = visitor.open()
-    visitor.whatif_ms()
-    page.keyboard.press("Tab")
-    expect(page.locator(".skip")).to_be_focused()
-    page.keyboard.press("Enter")
-    expect(page.locator("#main")).to_be_focused()
-    seen = []
-    for _ in range(40):
-        page.keyboard.press("Tab")
-        seen.append(page.evaluate("() => document.activeElement.id || document.activeElement.textContent.trim()"))
-    for stop in (
-        "paper form",
-        "scenario",
-        "threshold-slider",
-        "threshold",
-        "split",
-        "bandwidth",
-        "Sign in to optimise",
-    ):
-        assert stop in seen, seen
-    page.locator("#threshold-slider").focus()
-    page.keyboard.press("Home")
-    expect(page.locator("#threshold")).to_have_value("128")
-
-
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("path", ["/case-study/", "/jobs/", "/login/"])
-def test_no_page_is_wider_than_the_window(visit, width, path):
-    page = visit(width=width).open(path)
-    page.wait_for_load_state("networkidle")
-    assert page.evaluate("() => document.documentElement.scrollWidth") <= width
-
-
 def test_the_table_is_there_without_scripts(visit):
     page = visit(java_script_enabled=False).open()
     expect(page.locator('[data-form-view="exact"] [data-row="Λ_max"]')).to_contain_text("3.122")

@@ -2,7 +2,6 @@
 
 import re
 
-import pytest
 from playwright.sync_api import expect
 
 
@@ -144,22 +143,6 @@ def test_a_list_is_narrowed_and_sorted_by_keyboard_and_its_address_keeps_it(visi
     assert page.locator("tbody tr").first.get_attribute("data-entry") == "h200"
     page.reload()
     assert page.locator("tbody tr").first.get_attribute("data-entry") == "h200"
-
-
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
-def test_no_page_scrolls_sideways(visit, width, scheme):
-    visitor = visit(width=width, color_scheme=scheme)
-    page = signed_in(visitor, "/catalogue/")
-    assert fits(page)
-    for address in (
-        "hardware/", "models/", "profiles/", "traffic/", "links/", "prices/", "hardware/h200/",
-        "hardware/h200/history/",
-        "hardware/h200/history/1/", "hardware/h200/edit/", "hardware/h200/clone/", "hardware/h200/delete/",
-        "models/internal-1t-hybrid/", "profiles/internal-1t-hybrid-h20x8/", "traffic/case-study/",
-        "links/case-study-100g/", "prices/h20-ucloud-compshare-undated/", "models/new/", "traffic/new/", "prices/new/",
-    ):  # fmt: skip
-        visitor.open(f"/catalogue/{address}")
-        assert fits(page), address
 
 
 def test_a_laptop_shows_every_offer_whole(visitor):

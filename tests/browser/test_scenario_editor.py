@@ -45,11 +45,3 @@ def test_only_profiles_of_the_chosen_model_are_offered(visitor):
     offered = page.locator("#local_profile option:not([hidden])").all_text_contents()
     assert len(offered) == 2
     assert "minimax-m2-5-h200x8" in offered[1]
-
-
-def test_the_editor_fits_a_phone(visit):
-    visitor = visit(width=390)
-    page = visitor.open("/scenarios/new/")
-    visitor.sign_in()
-    page.get_by_label("Name").wait_for()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390

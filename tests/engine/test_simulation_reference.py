@@ -70,19 +70,19 @@ def test_every_request_meets_what_it_meets_in_simpy(what, data, seed):
     agree(data.draw(alone(what)), seed)
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(experiments(), st.integers(0, 2**32))
 def test_so_it_does_with_everything_that_can_be_switched(experiment, seed):
     agree(experiment, seed)
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(alone("caching", cached_experiments), st.integers(0, 2**32))
 def test_so_it_does_with_prefix_caches(experiment, seed):
     agree(experiment, seed)
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(cached_experiments(), st.integers(0, 2**32))
 def test_so_it_does_with_prefix_caches_and_everything(experiment, seed):
     agree(experiment, seed)

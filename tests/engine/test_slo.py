@@ -47,7 +47,7 @@ def test_a_promise_below_prefill_itself_cannot_be_kept():
     assert slo.least_percentile(space(), 3.0, 0.9, STEADY) == pytest.approx(3.55, abs=0.01)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(
     st.floats(0.3, 1.2),
     st.floats(1.1, 4.0),

@@ -7,7 +7,7 @@ from html import unescape
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from planner import seeding, store
+from planner import store
 
 pytestmark = pytest.mark.django_db
 CSV = "input_tokens,output_tokens,concurrency,ttft_mean_s,ttft_p90_s\n1024,128,1,0.4,0.5\n32768,128,1,2.0,2.1\n"
@@ -15,15 +15,9 @@ PLACE = {"model": "internal-1t-hybrid", "hardware": "h200", "gpus_per_instance":
 
 
 @pytest.fixture
-def _seeded():
-    seeding.seed()
-
-
-@pytest.fixture
-def writer(client, settings, tmp_path, django_user_model):
+def writer(shipped, client, settings, tmp_path, django_user_model):
     settings.DATA_DIR = tmp_path
     client.force_login(django_user_model.objects.create(username="ada"))
-    seeding.seed()
     return client
 
 
@@ -49,7 +43,7 @@ def rows_of(page, table):
     return [text(row) for row in re.findall(r"<tr.*?</tr>", found, re.S)]
 
 
-@pytest.mark.usefixtures("_seeded")
+@pytest.mark.usefixtures("shipped")
 def test_the_case_study_has_every_figure_its_rounding_and_its_bias(client):
     page = page_of(client, "/accuracy/")
     rows = rows_of(page, "data-table-6")
@@ -60,7 +54,7 @@ def test_the_case_study_has_every_figure_its_rounding_and_its_bias(client):
     assert "Representative length" in text(page)
 
 
-@pytest.mark.usefixtures("_seeded")
+@pytest.mark.usefixtures("shipped")
 def test_measured_runs_are_counted_by_whether_a_profile_is_of_them(client):
     page = page_of(client, "/accuracy/")
     assert "18 of 398 runs" in text(page)
@@ -70,7 +64,7 @@ def test_measured_runs_are_counted_by_whether_a_profile_is_of_them(client):
     assert page_of(client, "/accuracy/?page=2") != page
 
 
-@pytest.mark.usefixtures("_seeded")
+@pytest.mark.usefixtures("shipped")
 def test_every_figure_of_the_page_has_a_mark(client):
     page = page_of(client, "/accuracy/?page=1")
     body = re.search(r"data-all>.*?<tbody>(.*?)</table>", page, re.S)[1]
@@ -148,8 +142,7 @@ def test_runs_under_load_are_not_fitted(writer):
     assert "Store as a new profile" not in page
 
 
-def test_only_who_is_signed_in_can_fit(client):
-    seeding.seed()
+def test_only_who_is_signed_in_can_fit(shipped, client):
     answer = client.post("/accuracy/minimax-m2-5-h200x8-vllm-0-18-0-fp8/refit/", {"do": "new", "name": "x"})
     assert (answer.status_code, answer.headers["Location"].split("?")[0]) == (302, "/login/")
     assert "Sign in to fit a profile" in page_of(client, "/accuracy/minimax-m2-5-h200x8-vllm-0-18-0-fp8/")

@@ -10,18 +10,13 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from planner import scenario, seeding, store
+from planner import scenario, store
 from planner.models import Entry, Job
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("shipped")]
 PRFAAS, HOMOGENEOUS, NAIVE = scenario.SHIPPED
 CASE = "/compare/case-study/"
 UNSAVED = f"/compare/-/?scenario={NAIVE}&scenario={PRFAAS}"
-
-
-@pytest.fixture(autouse=True)
-def stored():
-    seeding.seed()
 
 
 @pytest.fixture

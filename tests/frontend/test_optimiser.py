@@ -419,6 +419,7 @@ def test_the_least_cost_says_what_it_saves(planner):
     assert "Asked for 10.000 req/s, which the costs are of." in text(page)
 
 
+@pytest.mark.once
 def test_a_promise_on_ttft_is_kept_and_told_with_what_ttft_is_made_of(planner):
     job = computed(planner, "least_cost", promise="4", percentile="90")
     assert job.input["question"]["promise"] == {"ttft_s": 4.0, "percentile": 90}
@@ -499,6 +500,7 @@ def test_a_reserve_is_said_to_be_of_what_is_bought(planner):
     assert said not in text(page_of(planner, computed(planner)))
 
 
+@pytest.mark.once
 def test_break_even_names_its_tie_and_its_sides(planner):
     page = page_of(planner, computed(planner, "break_even"))
     assert headline(page) == (

@@ -50,6 +50,7 @@ def test_of_a_t_that_moved_it_is_not_said_that_the_formulas_say_the_same(planner
     )
 
 
+@pytest.mark.once
 def test_roles_that_changed_say_what_became_of_the_split_and_of_t(planner):
     split = {"clusters.pd.prefill_instances": 6, "clusters.pd.decode_instances": 2}
     store.create("scenarios", scenario.load(CASE, split).document() | {"name": "split"})

@@ -83,6 +83,7 @@ def test_without_a_remote_cluster_everything_is_prefilled_locally(planner):
         ("step_ms", "fast", "Enter a number"),
     ],
 )
+@pytest.mark.once
 def test_a_mistake_is_told_beside_its_field_and_what_was_typed_is_kept(planner, field, value, said):
     answer = planner.post("/scenarios/new/", {**CASE_STUDY, field: value})
     page = answer.content.decode()

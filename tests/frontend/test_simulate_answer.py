@@ -101,6 +101,7 @@ def test_faults_restart_requests_and_are_seen_over_time(planner):
     assert "The formulas know nothing of faults." in partings(page)
 
 
+@pytest.mark.once
 def test_roles_that_change_are_counted_and_seen_over_time(planner):
     split = {"clusters.pd.prefill_instances": 6, "clusters.pd.decode_instances": 2}
     store.create("scenarios", scenario.load(CASE, split).document() | {"name": "split"})
@@ -184,6 +185,7 @@ def loaded(client, name=CASE, **changes):
     return document.loaded(job.input["simulation"] | changes)
 
 
+@pytest.mark.once
 def test_the_approximation_speaks_where_everything_is_off(planner):
     for changes in (
         {},

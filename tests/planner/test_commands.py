@@ -234,6 +234,7 @@ def test_optimize_finds_the_deployment_of_equal_cost():
 
 
 @pytest.mark.django_db
+@pytest.mark.once
 def test_optimize_finds_the_cheapest_for_a_rate_and_the_tie():
     cheapest = json.loads(said("optimize", BASE, "--problem", "least_cost", "--rate", "5", *PRICED, "--json"))
     assert cheapest["best"]["lambda_max_rps"] >= 5
@@ -243,6 +244,7 @@ def test_optimize_finds_the_cheapest_for_a_rate_and_the_tie():
 
 
 @pytest.mark.django_db
+@pytest.mark.once
 def test_optimize_keeps_a_promise_and_prints_a_front():
     promised = said("optimize", BASE, "--problem", "least_cost", "--rate", "3", "--ttft", "P90=5", *PRICED)
     assert "6 × 8 h200 over wan, 1 + 5 × 8 h20" in promised

@@ -142,7 +142,7 @@ class Installation:
         return f"http://127.0.0.1:{self.port}"
 
     def request(self, method, path, body=None, login=None, content_type="application/json"):
-        """Logs in for changes only: checking a password takes the server a third of a second, on purpose."""
+        """Logs in for changes only, as people who read need not."""
         headers = {"Content-Type": content_type, "Accept": "*/*"}
         if method == "POST" if login is None else login:
             headers["Authorization"] = "Basic " + base64.b64encode(f"admin:{PASSWORD}".encode()).decode()

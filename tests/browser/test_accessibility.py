@@ -1,0 +1,186 @@
+"""Every page in both themes and on two screens: nothing that axe-core finds, and nothing wider than the window."""
+
+import itertools
+import json
+from pathlib import Path
+
+import pytest
+
+from frontend.urls import urlpatterns
+
+AXE = (Path(__file__).parent / "vendor" / "axe-core" / "axe.min.js").read_text()
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+WIDTHS = {"light": (390, 1280), "dark": (1280, 390)}
+"""All rules are tried in both themes and at both widths, at the last one of a theme."""
+CASE = "case-study-prfaas-pd"
+H20, H200 = "internal-1t-hybrid-h20x8", "internal-1t-hybrid-h200x8"
+
+PAGES = {
+    "case-study": ["/case-study/", "/case-study/?t=abc&np=99&scenario=zzz"],
+    "bandwidth-wall": ["/bandwidth-wall/", "/bandwidth-wall/?gpus=many&headroom=2"],
+    "accuracy": ["/accuracy/"],
+    "accuracy-measurement": ["/accuracy/minimax-m2-5-b200x4-vllm-0-17-0-fp8/"],
+    "accuracy-refit": ["/accuracy/minimax-m2-5-b200x4-vllm-0-17-0-fp8/refit/"],
+    "comparisons": ["/compare/"],
+    "comparison": ["/compare/case-study/", "/compare/nobody/"],
+    "comparison-report": ["/compare/case-study/report/"],
+    "comparison-scenario": [f"/compare/case-study/scenarios/{CASE}/"],
+    "comparison-step": ["/compare/case-study/step/"],
+    "save-comparison": ["/compare/case-study/save/"],
+    "optimiser": ["/optimiser/"],
+    "optimiser-clusters": [f"/optimiser/clusters/?scenario={CASE}"],
+    "optimiser-question": [
+        f"/optimiser/{problem}/?scenario={CASE}" for problem in ("equal_cost", "least_cost", "front", "break_even")
+    ],
+    "simulate": [f"/simulate/?scenario={CASE}"],
+    "scenarios-page": ["/scenarios/"],
+    "new-scenario": ["/scenarios/new/"],
+    "scenario-page": [f"/scenarios/{CASE}/"],
+    "import-page": ["/catalogue/import/?kind=model"],
+    "jobs-page": ["/jobs/"],
+    "catalogue": ["/catalogue/"],
+    "catalogue-list": [
+        f"/catalogue/{kind}/"
+        for kind in ("hardware", "models", "profiles", "traffic", "links", "prices", "measurements")
+    ],
+    "catalogue-new": [f"/catalogue/{kind}/new/" for kind in ("models", "profiles", "traffic", "links", "prices")],
+    "catalogue-entry": [
+        "/catalogue/hardware/h200/",
+        "/catalogue/models/internal-1t-hybrid/",
+        f"/catalogue/profiles/{H20}/",
+        "/catalogue/traffic/synthetic-conversations/",
+        "/catalogue/traffic/case-study/",
+        "/catalogue/links/aws-us-east-1-us-west-2/",
+        "/catalogue/prices/h20-ucloud-compshare-undated/",
+        "/catalogue/measurements/minimax-m2-5-b200x4-vllm-0-17-0-fp8/",
+    ],
+    "catalogue-edit": ["/catalogue/hardware/h200/edit/", "/catalogue/prices/h20-ucloud-compshare-undated/edit/"],
+    "catalogue-clone": ["/catalogue/hardware/h200/clone/"],
+    "catalogue-delete": ["/catalogue/hardware/h200/delete/"],
+    "catalogue-history": ["/catalogue/hardware/h200/history/"],
+    "catalogue-revision": ["/catalogue/hardware/h200/history/1/"],
+}
+"""Where each kind of page can be seen, by the name of its address; of jobs and imports see `made`."""
+MADE = {"job-page", "import-preview"}
+NO_PAGES = {
+    "home", "logout", "case-study-under-load", "keep-scenario", "archive-scenario", "scenario-file",
+    "job-result-json", "job-result-csv", "job-points", "job-scenario", "job-replications", "job-variants",
+    "archive-comparison", "comparison-file", "comparison-table", "simulate-comparison",
+    "catalogue-whole", "catalogue-csv", "catalogue-file", "catalogue-archive", "catalogue-restore",
+    "catalogue-restore-revision",
+}  # fmt: skip
+"""Names of addresses that lead elsewhere, are downloads, or are only posted to. The API's own page is not among the
+pages: it is Swagger's, whose colours and sizes are not ours."""
+
+PRICES = [{"name": "h200", "usd_per_gpu_hour": 2.0}, {"name": "h20", "usd_per_gpu_hour": 1.0}]
+FEW = {"prfaas": [{"profile": H200, "most": 2}], "pd": [{"profile": H20, "most": 4}]}
+SIMULATION = {"scenario": CASE, "load": 0.6, "requests": 2000, "replications": 2}
+QUESTION = {"scenario": CASE, "prices": PRICES}
+BREAK_EVEN = {"problem": "break_even", "vary": {"parameter": "price_ratio", "lowest": 1.0, "highest": 5.0}}
+JOBS = [
+    ("simulations", SIMULATION),
+    ("studies", {"kind": "sweep", "simulation": SIMULATION, "vary": "load", "values": [0.5, 0.7]}),
+    ("studies", {"kind": "ablation", "simulation": SIMULATION}),
+    ("procurement", QUESTION | FEW | {"problem": "equal_cost"}),
+    ("procurement", QUESTION | FEW | {"problem": "least_cost", "rate_rps": 1.0}),
+    ("procurement", QUESTION | FEW | {"problem": "front", "rate_rps": 1.2, "rates": 2}),
+    ("procurement", QUESTION | BREAK_EVEN),
+    (
+        "procurement",
+        {
+            "problem": "clusters",
+            "prfaas": [{"name": "west", "hardware": "h200", "gpus_per_instance": 8, "instances": 4}],
+            "links": [{"name": "a", "bandwidth_bps": 100e9}],
+            "pd": [{"name": "one", "scenario": CASE, "share": 1.0, "routes": [{"prfaas": "west", "link": "a"}]}],
+        },
+    ),
+]
+"""One job of each kind that has an answer of its own, as small as it may be."""
+CONFIG = {
+    "model_type": "llama", "num_hidden_layers": 2, "hidden_size": 512, "num_attention_heads": 4,
+    "num_key_value_heads": 2, "max_position_embeddings": 8192, "torch_dtype": "bfloat16",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def made(server):
+    """Addresses of what is not there from the beginning: jobs that have ended, and a file that was read."""
+    answers = [server.request("POST", f"/api/v1/{address}/", body) for address, body in JOBS]
+    refused = [answer for answer in answers if answer.status != 201]
+    assert not refused, [answer.document for answer in refused]
+    jobs = [answer.document["id"] for answer in answers]
+    read = server.bring("model", "tiny.json", json.dumps(CONFIG).encode())
+    for job in jobs:
+        ended = server.when_ended(job, within_s=120)
+        assert ended["state"] == "succeeded", ended
+    return [f"/jobs/{job}/" for job in jobs] + [f"/catalogue/import/{read['id']}/"]
+
+
+def found(page):
+    """What axe-core complains of: the rule, the element, and what is wrong with it."""
+    page.evaluate(AXE)
+    answer = page.evaluate("(rules) => axe.run(document, {runOnly: rules, resultTypes: ['violations']})", RULES)
+    return [
+        f"{rule['id']}: {' '.join(map(str, node['target']))}: {' '.join(node['failureSummary'].split())}"
+        for rule in answer["violations"]
+        for node in rule["nodes"]
+    ]
+
+
+def draw_all(page):
+    """Charts are drawn, or say that there is nothing to draw, when they come into view."""
+    for chart in page.locator("[data-chart]").all():
+        if chart.is_visible():
+            chart.scroll_into_view_if_needed()
+            chart.locator(".main-svg, [data-empty]:not([hidden])").first.wait_for()
+
+
+def complaints(page, theme):
+    """What is wrong with the page in the tab."""
+    for width in WIDTHS[theme]:
+        page.set_viewport_size({"width": width, "height": 900})
+        if (wide := page.evaluate("() => document.documentElement.scrollWidth")) > width:
+            yield f"at {width} px: it is {wide} px wide"
+    yield from (f"{theme}, at {width} px: {each}" for each in found(page))
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_no_page_keeps_anybody_out(visit, made, theme):
+    visitor = visit(color_scheme=theme)
+    wrong = []
+    for address in ["/login/", *itertools.chain(*PAGES.values()), *made, "/no-such-page/"]:
+        page = visitor.open(address)
+        draw_all(page)
+        wrong += [f"{address} {each}" for each in complaints(page, theme)]
+        if address == "/login/":
+            visitor.sign_in()
+    # The browser itself tells of the page that is not there, and of what was refused.
+    visitor.complaints = [told for told in visitor.complaints if "with a status of 4" not in told]
+    assert not wrong, "\n".join(wrong)
+
+
+MISTAKES = {
+    f"/simulate/?scenario={CASE}": ("Requests", "Simulate"),
+    f"/optimiser/equal_cost/?scenario={CASE}": ("Target utilisation", "Ask"),
+    "/catalogue/hardware/new/": ("Memory GB", "Store hardware"),
+}
+"""Something that is no number, and what sends it."""
+
+
+def test_no_form_that_tells_of_mistakes_does(visitor):
+    page, wrong = visitor.open("/login/"), []
+    visitor.sign_in()
+    for address, (label, button) in MISTAKES.items():
+        visitor.open(address)
+        page.get_by_label(label, exact=True).fill("few")
+        page.get_by_role("button", name=button, exact=True).click()
+        page.locator("[aria-invalid=true]").first.wait_for()
+        for theme in ("light", "dark"):
+            wrong += [f"{address} {each}" for each in complaints(page, theme)]
+            page.locator("[data-theme-toggle]").click()
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_kind_of_page_is_among_them():
+    names = {each.name for each in urlpatterns if hasattr(each, "name")}
+    assert names - {"login"} - MADE - NO_PAGES <= PAGES.keys()
