@@ -1,0 +1,1 @@
+"""What is: telemetry of running deployments, from the door to what the live view shows."""

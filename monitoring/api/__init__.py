@@ -1,0 +1,1 @@
+"""REST of the monitor: sources, series, values."""

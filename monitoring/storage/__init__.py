@@ -1,0 +1,1 @@
+"""Samples and rollups: written by one writer, read by everybody."""
