@@ -12,9 +12,9 @@ from django.urls import NoReverseMatch, reverse
 from frontend.catalogue import kinds
 from frontend.catalogue.origins import Origin, figures, origin_of
 from frontend.catalogue.units import PLAIN, Unit, unit_of, written
+from frontend.entries import page_of
 from planner.entries import KINDS
 from planner.models import Entry
-from planner.store import SCENARIOS
 
 APART = ("name", "title", "notes", "provenance")
 """Fields that stand elsewhere on the page."""
@@ -160,8 +160,6 @@ def users(entries: list[Entry]) -> list[User]:
 
 def _address(entry: Entry) -> str:
     try:
-        if entry.kind == SCENARIOS:
-            return reverse("scenario-page", args=[entry.name])
-        return reverse("catalogue-entry", args=[entry.kind, entry.name])
+        return page_of(entry)
     except NoReverseMatch:
         return ""

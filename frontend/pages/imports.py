@@ -11,9 +11,9 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
+from frontend.entries import page_of
 from planner import store, uploads
 from planner.documents.errors import DocumentError
 from planner.management.inspection import lines
@@ -170,11 +170,4 @@ def _store(request: HttpRequest, upload: Upload, given: dict[str, str]) -> HttpR
     changed = [put for put in stored if put.status != "equal"]
     count = "1 entry" if len(changed) == 1 else f"{len(changed)} entries"
     messages.success(request, f"{count} stored, {len(stored) - len(changed)} equal to what was there.")
-    return redirect(address(stored[0]) if len(stored) == 1 else "catalogue")
-
-
-def address(put: store.Put) -> str:
-    """The page of an entry."""
-    if put.entry.kind == store.SCENARIOS:
-        return reverse("scenario-page", args=[put.entry.name])
-    return reverse("catalogue-entry", args=[put.entry.kind, put.entry.name])
+    return redirect(page_of(stored[0].entry) if len(stored) == 1 else "catalogue")

@@ -223,3 +223,12 @@ def test_a_simulation_that_cannot_be_is_refused_in_words(planner, typed):
 def test_pages_work_under_a_prefix(under_a_prefix):
     page = text(Client().get(CASE))
     assert 'data-table-url="/planner/compare/case-study/table/"' in page
+
+
+def test_a_comparison_is_exported_and_imported_like_any_entry(planner):
+    document = planner.get("/api/v1/comparisons/case-study/").json()["document"] | {"name": "brought"}
+    file = io.BytesIO(json.dumps({"schema_version": 1, "comparisons": [document]}).encode())
+    file.name = "comparison.json"
+    preview = planner.post("/catalogue/import/", {"kind": "catalogue", "file": file})
+    stored = planner.post(preview["Location"], {"action": "store"})
+    assert stored["Location"] == "/compare/brought/", stored.content[:300]
