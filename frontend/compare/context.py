@@ -16,6 +16,7 @@ from frontend.compare import prices, published, rows
 from frontend.compare.address import UNSAVED, asked, shown
 from planner import store
 from planner.comparing import simulated
+from planner.comparing.ends import differences
 from planner.comparing.reading import Shown, read
 from planner.comparing.table import table
 from planner.models import Entry
@@ -49,7 +50,6 @@ class View:
 
     def fragment(self) -> dict[str, Any]:
         """What changes with every change of the view."""
-        given = self.shown.given
         return {
             "name": self.name,
             "query": self.query.urlencode(),
@@ -61,7 +61,7 @@ class View:
             "shares": {"load": f"{100 * simulated.OWN_LOAD:g}", "requests": simulated.REQUESTS,
                        "replications": simulated.REPLICATIONS},
             "published": published.of(self.shown),
-            "names": [{"name": name, "title": title} for name, title in zip(given.names, given.titles, strict=True)],
+            "names": list(self._names()),
         }  # fmt: skip
 
     def page(self) -> dict[str, Any]:
@@ -83,6 +83,13 @@ class View:
             "kinds": words.PROVENANCE,
             "whatif": {"scenarios": [whatif.choices(each) for each in stored.scenarios]},
         }
+
+    def _names(self) -> Iterator[dict[str, Any]]:
+        """The deployments, and whether they serve what the baseline does, without which no gain can be attributed."""
+        asked = self.shown.asked
+        baseline = asked.scenarios[asked.baseline]
+        for title, each in zip(self.shown.given.titles, asked.scenarios, strict=True):
+            yield {"name": each.name, "title": title, "comparable": not any(differences(baseline, each))}
 
     def _deployments(self) -> Iterator[tuple[str, Scenario]]:
         """As they are shown, by title."""

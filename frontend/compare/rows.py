@@ -171,7 +171,8 @@ def _carries_most(row: Document, titles: Sequence[str]) -> str:
     if row["winner"] is None:
         return "The best of them carry the same."
     value = row["values"][row["winner"]]
-    against = f", {figures.difference(value['relative'], 1.0)} % against the baseline" if value["relative"] else ""
+    change = figures.difference(value["relative"], 1.0)
+    against = f", {change} % against the baseline" if value["relative"] and value["relative"] != 1 else ""
     return f"{titles[row['winner']]} carries the most: {figures.rate(value['value'])} req/s{against}."
 
 

@@ -99,14 +99,15 @@ def in_one_shape(baseline: Scenario, candidate: Scenario, form: Form, tuned: boo
 
 def require_one_workload(baseline: Scenario, candidate: Scenario) -> None:
     """Raises DocumentError where two scenarios differ in what is served, or in how one chip decodes it."""
-    for path in _differences(baseline, candidate):
+    for path in differences(baseline, candidate):
         said = (
             f"attribution compares deployments of one workload; {baseline.name} and {candidate.name} differ in {path}"
         )
         raise refuse("candidate", candidate.name, said)
 
 
-def _differences(baseline: Scenario, candidate: Scenario) -> Iterator[str]:
+def differences(baseline: Scenario, candidate: Scenario) -> Iterator[str]:
+    """Places in which two scenarios differ in what is served, or in how one chip decodes it."""
     both = baseline.parsed, candidate.parsed
     one, other = (pd_cluster(each) for each in both)
     same_chip = (one.hardware.name, one.gpus_per_instance) == (other.hardware.name, other.gpus_per_instance)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from planner import __version__
 from planner.comparing import simulated
+from planner.comparing.ends import differences
 from planner.comparing.facts import Facts, facts, weaker
 from planner.comparing.metrics import METRICS, Better, Metric
 from planner.comparing.reading import Shown
@@ -139,8 +140,18 @@ def _notes(asked: Asked, known: Sequence[Facts]) -> list[str]:
         ),
         *(f"{chip} is priced by the catalogue's cheapest offer on demand of its newest day." for chip in listed),
     ]
+    said += _other_workloads(asked)
     if asked.comparison.power is None:
         said.append("Electricity is taken to be in the price of a GPU-hour.")
     if any(each.scenario.parsed.links and each.scenario.parsed.links[0].price is None for each in known):
         said.append("A link without a price counts as free.")
     return said
+
+
+def _other_workloads(asked: Asked) -> Iterator[str]:
+    """Deployments that serve something else than the baseline: a winner among them says little."""
+    baseline = asked.scenarios[asked.baseline]
+    for title, each in zip(asked.titles, asked.scenarios, strict=True):
+        if paths := list(differences(baseline, each)):
+            where = ", ".join(paths)
+            yield f"{title} serves another workload than the baseline: they differ in {where}, and no winner is fair."

@@ -120,6 +120,15 @@ def test_every_number_says_what_it_rests_on():
     assert result["provenance"] == "inferred"
 
 
+def test_another_workload_is_told():
+    longer = {"traffic.input_tokens.mu": 10.5}
+    asked = comparison.parse(CASE, SHIPPED, {NAIVE: longer})
+    said = [note for note in table(Shown(asked, asked, {}))["notes"] if "another workload" in note]
+    assert len(said) == 1
+    assert said[0].startswith("Naive heterogeneous serves another workload")
+    assert "traffic.input_tokens" in said[0]
+
+
 # --- who is best -------------------------------------------------------------------------------------------------
 
 

@@ -5,7 +5,14 @@ import sys
 
 from tests.stack.installation import ROOT, environment
 
-AGAIN = ["tests/stack/test_jobs.py", "tests/stack/test_shards.py", "tests/api", "tests/planner", "tests/frontend", "tests/monitoring"]
+AGAIN = [
+    "tests/stack/test_jobs.py",
+    "tests/stack/test_shards.py",
+    "tests/api",
+    "tests/planner",
+    "tests/frontend",
+    "tests/monitoring",
+]
 
 
 def test_the_suite_passes_on_postgresql_and_redis(production_services, tmp_path):

@@ -14,13 +14,16 @@ export function readAddress() {
 
 let waiting;
 
-// Browsers limit how often an address may change: a drag writes it once, at its end.
+// Browsers limit how often an address may change: a drag writes it once, at its end. What is not of `state` stays: the
+// deployment of a comparison is known by it.
 export function writeAddress(state, standard, then) {
   clearTimeout(waiting);
   waiting = setTimeout(() => {
-    const query = new URLSearchParams();
+    const query = new URLSearchParams(location.search);
     for (const [name, key] of Object.entries(NAMES)) {
+      if (!(name in state)) continue;
       if (state[name] != null && state[name] !== standard[name]) query.set(key, state[name]);
+      else query.delete(key);
     }
     history.replaceState(null, "", query.size ? `?${query}` : location.pathname);
     then();

@@ -13,7 +13,8 @@ const fromSlider = (step, [low, high]) => rounded(low * (high / low) ** (step / 
 export class Controls {
   constructor(form, scenarios, changed) {
     this.form = form;
-    this.scenarios = scenarios;
+    // A link that never binds has no bandwidth to move.
+    this.scenarios = scenarios.map((each) => (each.bandwidth?.value === "unlimited" ? { ...each, bandwidth: null } : each));
     const { elements } = form;
     this.pairs = [
       ["threshold", elements["threshold-slider"], () => this.scenario.threshold?.range],

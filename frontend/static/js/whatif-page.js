@@ -14,6 +14,8 @@ const { baseline, scenarios } = JSON.parse(document.getElementById("whatif-data"
 const panel = document.querySelector("[data-whatif]");
 const { whatifUrl, jobsUrl, jobPage, loginUrl } = panel.dataset;
 const signedIn = "signedIn" in panel.dataset;
+// Where there is one deployment, the address names others: those of the comparison that it stands in.
+const isChosen = scenarios.length > 1;
 const optimise = panel.querySelector("[data-optimise]");
 const signInLink = panel.querySelector("[data-optimise-sign-in]");
 const charts = [
@@ -55,7 +57,7 @@ function changed() {
   showForm(controls.form.elements.form.value);
   if (!valid) return stale(true);
   const { scenario } = controls;
-  writeAddress({ ...state, scenario: scenario.name }, standard(scenario), keepState);
+  writeAddress({ ...state, ...(isChosen ? { scenario: scenario.name } : {}) }, standard(scenario), keepState);
   loop.want({ scenario, state });
 }
 
@@ -103,7 +105,7 @@ function start() {
   const { scenario, ...given } = readAddress();
   const known = scenarios.some(({ name }) => name === scenario);
   if (known) controls.form.elements.scenario.value = scenario;
-  const ignored = [...(scenario === undefined || known ? [] : ["scenario"]), ...controls.unusable(given)];
+  const ignored = [...(scenario === undefined || known || !isChosen ? [] : ["scenario"]), ...controls.unusable(given)];
   controls.load({ ...controls.defaults(), ...Object.fromEntries(Object.entries(given).filter(([name]) => !ignored.includes(name))) });
   optimise.hidden = !signedIn;
   signInLink.hidden = signedIn;

@@ -27,14 +27,15 @@ export const ratioMap = {
           colorbar: { title: { text: "ratio" }, thickness: 12, outlinewidth: 0, tickvals: [-furthest, 0, furthest], ticktext: [Math.exp(-furthest), 1, Math.exp(furthest)].map((value) => value.toPrecision(3)) },
           hovertemplate: `${x.label} %{x:.4g} ${across.title}<br>${y.label} %{y:.4g} ${up.title}<br>ratio %{customdata}<extra></extra>`,
         },
-        ...ties.map((line, at) => ({
-          type: "scatter", mode: "lines", name: "they tie", showlegend: at === 0, x: line.map((point) => place(x, point.x_factor)), y: line.map((point) => place(y, point.y_factor)),
+        ...ties.map((line) => ({
+          type: "scatter", mode: "lines", name: "they tie", x: line.map((point) => place(x, point.x_factor)), y: line.map((point) => place(y, point.y_factor)),
           line: { color: colours["map-ink"], width: 2.5, dash: "dash" }, hovertemplate: "they tie at %{x:.4g}, %{y:.4g}<extra></extra>",
         })),
-        { type: "scatter", mode: "markers", name: "as it stands", x: [across.now], y: [up.now], showlegend: true, marker: { size: 10, color: colours["map-ink"], line: { color: colours["map-low"], width: 1 } }, hovertemplate: "as it stands: %{x:.4g}, %{y:.4g}<extra></extra>" },
+        { type: "scatter", mode: "markers", name: "as it stands", x: [across.now], y: [up.now], marker: { size: 10, color: colours["map-ink"], line: { color: colours["map-low"], width: 1 } }, hovertemplate: "as it stands: %{x:.4g}, %{y:.4g}<extra></extra>" },
       ],
       layout: {
-        showlegend: true,
+        // Ink that is read on the map is not read beside it when that is dark: the caption says what line and dot are.
+        showlegend: false,
         xaxis: { title: `${said(x.label)}, ${across.title} (log)`, type: "log", showgrid: false, ...NUMBERS },
         yaxis: { title: `${said(y.label)}, ${up.title} (log)`, type: "log", showgrid: false, ...NUMBERS },
       },

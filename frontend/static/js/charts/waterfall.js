@@ -6,7 +6,7 @@ const DIGITS = { lambda_max_rps: 3, usd_per_million_tokens: 4, ttft_p90_s: 2 };
 // What rounds to nothing has no sign.
 export const signed = (value, write) => {
   const text = write(value);
-  return /[1-9]/.test(text) ? `${value > 0 ? "+" : ""}${text}` : text.replace("-", "");
+  return /[1-9]/.test(text) ? `${value > 0 ? "+" : ""}${text.replace("-", "−")}` : text.replace("-", "");
 };
 const plain = (title) => title.replace(/([A-ZΘΛΦ])_([a-z-]+)/g, "$1<sub>$2</sub>");
 

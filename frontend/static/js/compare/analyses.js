@@ -9,5 +9,9 @@ const PARTS = { attribution, breakEven, growth, sensitivity, uncertainty };
 
 export function analyses(place) {
   const parts = [...place.querySelectorAll("[data-analysis]")].map((section) => PARTS[section.dataset.analysis](section));
-  return { show: (spec, names) => parts.forEach((part) => part.show(spec, names)) };
+  return {
+    show: (spec, names) => parts.forEach((part) => part.show(spec, names)),
+    // Without waiting until they come into view.
+    askAll: () => Promise.all(parts.map((part) => part.ask())),
+  };
 }

@@ -8,7 +8,7 @@ const SETTLE_MS = 300;
 export class Analysis {
   // `asked(section, names)` gives what is asked beside the comparison, null for nothing; `show(answer, section)` draws.
   constructor(section, { asked, show, prepare }) {
-    Object.assign(this, { section, asked, draw: show, prepare });
+    Object.assign(this, { section, asked, draw: show, prepare, waiting: [] });
     this.loop = new Loop((body) => post(section.dataset.url, body), (answer) => this.answered(answer), (error) => this.refused(error));
     section.addEventListener("change", ({ target }) => target.matches("[data-ask]") && this.ask());
     new IntersectionObserver((entries) => {
@@ -20,32 +20,39 @@ export class Analysis {
 
   show(spec, names) {
     Object.assign(this, { spec, names, stale: true });
-    this.prepare?.(this.section, names, spec);
+    this.prepare?.(this.section, names);
     clearTimeout(this.settling);
     this.settling = setTimeout(() => this.inView && this.stale && this.ask(), SETTLE_MS);
   }
 
-  // Also with what is not a control of the section's own.
-  ask() {
+  // Also with what is not a control of the section's own. Resolves when an answer, or why there is none, is shown.
+  async ask() {
     if (!this.spec) return;
     this.stale = false;
     const more = this.asked(this.section, this.names, this.spec);
     if (more === null) return;
     this.section.setAttribute("aria-busy", "true");
     this.loop.want({ ...this.spec, ...more });
+    await new Promise((resolve) => { this.waiting.push(resolve); });
   }
 
-  answered(answer) {
+  settle() {
+    for (const resolve of this.waiting.splice(0)) resolve();
+  }
+
+  async answered(answer) {
     this.section.removeAttribute("aria-busy");
     this.say("");
     const place = this.section.querySelector("[data-answer]");
     if (place) place.hidden = false;
-    return this.draw(answer, this.section, this);
+    await this.draw(answer, this.section, this);
+    this.settle();
   }
 
   refused(error) {
     this.section.removeAttribute("aria-busy");
     this.say(error.errors?.map(({ field, message }) => (field ? `${field}: ${message}` : message)).join(" ") ?? error.message);
+    this.settle();
     if (!error.errors) reportError(error);
   }
 
@@ -63,6 +70,9 @@ export function offer(select, choices, first = null) {
   const kept = choices.some(({ value }) => value === before) ? before : first;
   if (kept !== null) select.value = kept;
 }
+
+// The name of what the table holds the others against.
+export const baseline = () => document.getElementById("comparison").dataset.baseline;
 
 export const value = (section, name) => section.querySelector(`[data-ask="${name}"]`).value;
 
@@ -89,15 +99,18 @@ export function notes(place, texts) {
   }));
 }
 
-// Λ_max with its index set below.
+// Λ_max and BS_max with their index set below.
 export function symbols(text) {
   const holder = document.createElement("span");
-  for (const part of text.split(/(\b[A-Z]_[a-z-]+|[ΘΛΦ]_[a-z-]+)/)) {
-    if (/^[A-ZΘΛΦ]_/.test(part)) {
-      const index = document.createElement("sub");
-      index.textContent = part.slice(2);
-      holder.append(part[0], index);
-    } else holder.append(part);
+  for (const part of text.split(/(\b[A-Z]{1,2}_[a-z-]+|[ΘΛΦ]_[a-z-]+)/)) {
+    const [, symbol, index] = part.match(/^([A-ZΘΛΦ]{1,2})_([a-z-]+)$/) ?? [];
+    if (!symbol) {
+      holder.append(part);
+      continue;
+    }
+    const below = document.createElement("sub");
+    below.textContent = index;
+    holder.append(symbol, below);
   }
   return holder;
 }

@@ -3,7 +3,7 @@ import { mount } from "../charts/base.js";
 import { shapley, signed as withSign, steps as stepChart } from "../charts/waterfall.js";
 import { boundBy, percent, written } from "../format.js";
 import { mark } from "../mark.js";
-import { Analysis, notes, offer, row, symbols, value } from "./analysis.js";
+import { Analysis, baseline, notes, offer, row, symbols, value } from "./analysis.js";
 
 export const write = { lambda_max_rps: written(3), usd_per_million_tokens: written(4), ttft_p90_s: written(2) };
 const signed = (metric) => (number) => (number == null ? "–" : withSign(number, write[metric]));
@@ -16,12 +16,13 @@ export function attribution(section) {
   }, { capture: true });
 
   return new Analysis(section, {
-    prepare(_, names, spec) {
-      const baseline = document.querySelector("[data-view] [name=baseline]")?.value ?? spec.baseline ?? names[0].name;
-      const others = names.filter(({ name }) => name !== baseline);
+    prepare(_, names) {
+      const others = names.filter(({ name, comparable }) => name !== baseline() && comparable);
+      if (!others.length) section.querySelector("[data-sentence]").textContent = "No other deployment serves what the baseline does: a gain is attributed between deployments of one model and one traffic.";
       offer(section.querySelector('[data-ask="candidate"]'), others.map(({ name, title }) => ({ value: name, label: title })), others.at(-1)?.name ?? null);
     },
     asked() {
+      if (!value(section, "candidate")) return null;
       const asked = { candidate: value(section, "candidate"), metric: value(section, "metric"), tuned: value(section, "tuned") === "true" };
       return order ? { ...asked, order } : asked;
     },

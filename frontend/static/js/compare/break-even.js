@@ -2,7 +2,7 @@
 import { mount } from "../charts/base.js";
 import { ratioMap } from "../charts/ratio-map.js";
 import { mark } from "../mark.js";
-import { Analysis, notes, offer, row, symbols, value } from "./analysis.js";
+import { Analysis, baseline, notes, offer, row, symbols, value } from "./analysis.js";
 import { factor, unitOf, write } from "./units.js";
 
 const key = ({ input, moves_in: [only, other] }) => (other ? input : `${input}@${only}`);
@@ -19,9 +19,8 @@ export function breakEven(section) {
   return new Analysis(section, {
     prepare(_, names) {
       const choices = names.map(({ name, title }) => ({ value: name, label: title }));
-      const baseline = document.querySelector("[data-view] [name=baseline]")?.value ?? names[0].name;
-      offer(section.querySelector('[data-ask="first"]'), choices, names.filter(({ name }) => name !== baseline).at(-1).name);
-      offer(section.querySelector('[data-ask="second"]'), choices, baseline);
+      offer(section.querySelector('[data-ask="first"]'), choices, names.filter(({ name }) => name !== baseline()).at(-1).name);
+      offer(section.querySelector('[data-ask="second"]'), choices, baseline());
     },
     asked() {
       const [first, second] = ["first", "second"].map((name) => value(section, name));

@@ -4,6 +4,10 @@ import { analyses } from "./analyses.js";
 const read = (id) => JSON.parse(document.getElementById(id).textContent);
 const print = document.querySelector("[data-print]");
 
-print.hidden = false;
+const charts = analyses(document.querySelector("[data-analyses]"));
+
 print.addEventListener("click", () => window.print());
-analyses(document.querySelector("[data-analyses]")).show(read("compare-spec"), read("compare-names"));
+charts.show(read("compare-spec"), read("compare-names"));
+// Paper shows all of it: it can be printed when all of it is there.
+await charts.askAll();
+print.hidden = false;

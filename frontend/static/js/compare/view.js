@@ -34,8 +34,7 @@ export class View {
     this.writing = setTimeout(() => {
       history.replaceState(null, "", this.text ? `?${this.text}` : location.pathname);
       for (const link of document.querySelectorAll("[data-with-query]")) link.search = this.text;
-      const signIn = document.querySelector("[data-sign-in]");
-      if (signIn) signIn.search = `?next=${encodeURIComponent(location.pathname + location.search)}`;
+      for (const link of document.querySelectorAll("[data-sign-in]")) link.search = `?next=${encodeURIComponent(location.pathname + location.search)}`;
       for (const form of document.querySelectorAll("[data-simulate]")) form.action = `${form.action.split("?")[0]}?${this.text}`;
     }, WRITE_AFTER_MS);
   }
