@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +21,7 @@ from django.db import DatabaseError, close_old_connections, connection, transact
 from monitoring import inbox
 from monitoring.inbox import Offer
 from monitoring.lease import RENEWED_EVERY_S, Holder, Lost
+from monitoring.storage import retention
 from monitoring.storage.writer import Writer
 
 logger = logging.getLogger(__name__)
@@ -32,6 +34,7 @@ BATCH_BYTES = 4 * 2**20
 GATHER_S = 0.05
 """How long a commit waits for more to commit with it."""
 DRAIN_EVERY_S = 0.5
+EXPIRE_EVERY_S = 60.0
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.2, 5.0
 
 
@@ -106,7 +109,8 @@ class Pipeline:
 
     def start(self) -> None:
         """Begins to commit, and to ask for the lease."""
-        self._tasks = [asyncio.create_task(each()) for each in (self._commit_forever, self._write_forever)]
+        lives = (self._commit_forever, self._write_forever, self._expire_forever)
+        self._tasks = [asyncio.create_task(each()) for each in lives]
 
     async def stop(self) -> None:
         """Ends; offers that are not committed are told to nobody, so that their senders send them again."""
@@ -204,6 +208,16 @@ class Pipeline:
             if not more:
                 await self._rest()
 
+    async def _expire_forever(self) -> None:
+        """What is kept no longer is deleted a chunk at a time, between what is sorted in."""
+        while True:
+            await asyncio.sleep(EXPIRE_EVERY_S)
+            try:
+                while self._is_leading and await self._in(self._drains, _expire):
+                    pass
+            except DatabaseError as problem:
+                logger.warning("Nothing can be deleted: %s", problem)
+
     def _drain(self) -> bool:
         """Whether there may be more."""
         with transaction.atomic():
@@ -231,6 +245,10 @@ def _commit(offers: list[Offer]) -> list[bool]:
     if inbox.waiting() > MOST_FRAMES:
         raise _TooMany
     return inbox.commit(offers)
+
+
+def _expire() -> int:
+    return retention.expire(int(time.time() * 1000))
 
 
 def is_full(problem: DatabaseError) -> bool:
