@@ -1,7 +1,7 @@
 """A comparison's view in its address: every change to it stands there, so that the address is a link to just this view.
 
 `price.h200=2.5`, `link.NAME.usd_per_gb=0.02`, `set.NAME.routing.threshold_tokens=20000` and the like change what is
-shown; nothing is stored by them.
+shown; nothing is stored by them. An empty price of a link or of electricity is none, an empty one of a chip its own.
 """
 
 from __future__ import annotations
@@ -47,6 +47,12 @@ def _numbers(query: QueryDict, prefix: str) -> Iterator[tuple[str, float]]:
             yield key.removeprefix(prefix), number(key, _text(query, key))
 
 
+def _number_or_none(query: QueryDict, key: str) -> float | None:
+    """None where the field is there and empty: what it stands for has no price."""
+    text = _text(query, key)
+    return None if text == "" else number(key, text)
+
+
 def _text(query: QueryDict, key: str) -> str:
     return str(query.get(key, ""))
 
@@ -59,18 +65,18 @@ def number(field: str, text: str) -> float:
         raise refuse(field, text, "must be a number") from problem
 
 
-def _power(query: QueryDict) -> dict[str, float]:
-    found = {field: number(field, _text(query, field)) for field in ("usd_per_kwh", "pue") if query.get(field)}
-    return found if "usd_per_kwh" in found else {}
+def _power(query: QueryDict) -> dict[str, float | None]:
+    return {field: _number_or_none(query, field) for field in ("usd_per_kwh", "pue") if field in query}
 
 
-def _link_prices(query: QueryDict) -> dict[str, dict[str, float]]:
-    found: dict[str, dict[str, float]] = {}
-    for key, usd in _numbers(query, "link."):
-        name, _, field = key.partition(".")
-        if field not in LINK_PRICES:
-            raise refuse(f"link.{key}", usd, f"must end with one of {', '.join(LINK_PRICES)}")
-        found.setdefault(name, {})[field] = usd
+def _link_prices(query: QueryDict) -> dict[str, dict[str, float | None]]:
+    found: dict[str, dict[str, float | None]] = {}
+    for key in query:
+        if key.startswith("link."):
+            name, _, field = key.removeprefix("link.").partition(".")
+            if field not in LINK_PRICES:
+                raise refuse(key, query[key], f"must end with one of {', '.join(LINK_PRICES)}")
+            found.setdefault(name, {})[field] = _number_or_none(query, key)
     return found
 
 

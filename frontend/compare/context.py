@@ -61,6 +61,8 @@ class View:
             "shares": {"load": f"{100 * simulated.OWN_LOAD:g}", "requests": simulated.REQUESTS,
                        "replications": simulated.REPLICATIONS},
             "published": published.of(self.shown),
+            "prices": prices.fields(self.shown.given),
+            "bills": [(title, self._bill(each)) for title, each in self._deployments()],
             "names": list(self._names()),
         }  # fmt: skip
 
@@ -78,8 +80,6 @@ class View:
             "forms": words.FORMS,
             "scales": SCALES,
             "shows": SHOWS,
-            "prices": prices.fields(given),
-            "bills": [(title, self._bill(each)) for title, each in self._deployments()],
             "kinds": words.PROVENANCE,
             "whatif": {"scenarios": [whatif.choices(each) for each in stored.scenarios]},
         }

@@ -56,4 +56,4 @@ def _links(asked: Asked) -> Iterator[PriceField]:
 
 def _field(name: str, label: str, unit: str, value: float | None, origin: dict[str, str]) -> PriceField:
     stated = {"kind": "", "source": ""} if value is None else {**UNSTATED, **origin}
-    return PriceField(name, label, unit, "" if value is None else f"{value:g}", stated["kind"], stated["source"])
+    return PriceField(name, label, unit, "" if value is None else f"{value:.15g}", stated["kind"], stated["source"])

@@ -162,14 +162,23 @@ def _own_notes(result: Document) -> Iterator[str]:
 def headline(result: Document) -> str:
     """The sentence that the meeting takes away: who carries the most, and who is the cheapest."""
     by_key = {row["key"]: row for row in result["metrics"]}
-    titles = [each["title"] for each in result["scenarios"]]
+    titles = [_told(each) for each in result["scenarios"]]
     said = [_carries_most(by_key["lambda_max_rps"], titles), _is_cheapest(by_key["usd_per_million_tokens"], titles)]
     return " ".join(filter(None, said))
 
 
+def _told(each: Document) -> str:
+    """A deployment's title, and whether it is as large as the others are made."""
+    return f"{each['title']} (not rescaled)" if each["not_rescaled"] else str(each["title"])
+
+
 def _carries_most(row: Document, titles: Sequence[str]) -> str:
     if row["winner"] is None:
-        return "The best of them carry the same."
+        return (
+            "The best of them carry the same."
+            if any(each["value"] for each in row["values"])
+            else "Nothing is carried."
+        )
     value = row["values"][row["winner"]]
     change = figures.difference(value["relative"], 1.0)
     against = f", {change} % against the baseline" if value["relative"] and value["relative"] != 1 else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from typing import Any
 from urllib.parse import urlencode
 
@@ -57,7 +58,7 @@ def comparison(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def comparison_table(request: HttpRequest, name: str) -> HttpResponse:
     """The part of the page that changes with every change of the view."""
-    return _shown(request, name, "compare/shown.html")
+    return _shown(request, name, "compare/fresh.html")
 
 
 def _shown(request: HttpRequest, name: str, template: str) -> HttpResponse:
@@ -65,7 +66,7 @@ def _shown(request: HttpRequest, name: str, template: str) -> HttpResponse:
         found = view(name, request.GET)
     except DocumentError as refused:
         return _refused(request, name, refused)
-    context = found.fragment() if template == "compare/shown.html" else found.page()
+    context = found.fragment() if template == "compare/fresh.html" else found.page()
     return render(request, template, context)
 
 
@@ -196,28 +197,32 @@ def archive_comparison(request: HttpRequest, name: str) -> HttpResponse:
 @login_required
 @require_POST
 def simulate_comparison(request: HttpRequest, name: str) -> HttpResponse:
-    """Starts the job that simulates the deployments as they are shown, and shows the comparison again."""
+    """Starts the job that simulates the deployments as they are shown, and shows the comparison again, or why not."""
     found = _view_or_404(request, name)
     address = f"{reverse('comparison', args=[name])}?{request.GET.urlencode()}"
     try:
         simulated.submit(found.shown.asked, _settings(request), request.user.pk)
     except DocumentError as refused:
-        for error in refused.errors:
-            messages.error(request, str(error))
+        # Every deployment has the same settings, and the same mistakes in them.
+        for told in dict.fromkeys(re.sub(r"^runs\.\d+\.", "", str(error)) for error in refused.errors):
+            messages.error(request, told)
+        return redirect(address)
     return redirect(f"{address}#simulation")
 
 
 def _settings(request: HttpRequest) -> dict[str, Any]:
     """Load or rate, and how much is simulated. Raises DocumentError."""
     typed = {key: request.POST.get(key, "").strip() for key in ("rate_rps", "load", "requests", "replications")}
-    if typed["rate_rps"] and request.POST.get("at") == "rate":
+    if request.POST.get("at") == "rate":
+        if not typed["rate_rps"]:
+            raise refuse("rate_rps", None, "is missing: type the rate that all of them are to serve")
         found: dict[str, Any] = {"rate_rps": number("rate_rps", typed["rate_rps"])}
     else:
         found = {"load": number("load", typed["load"] or "85") / 100}
     for key in ("requests", "replications"):
         if typed[key]:
             value = number(key, typed[key])
-            if value != int(value):
+            if not value.is_integer():
                 raise refuse(key, typed[key], "must be a whole number")
             found[key] = int(value)
     return found

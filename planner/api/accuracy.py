@@ -172,6 +172,9 @@ class RefitView(APIView):
 def _stored(entry: Entry, data: Any, by: int | None) -> Entry:
     """The profile that was stored. Raises DocumentError and Conflict."""
     asked = StoreRefitSerializer(data=data)
+    for field in data if isinstance(data, dict) else ():
+        if field not in asked.fields:
+            raise refuse(field, data[field], f"is not a field here; allowed: {', '.join(asked.fields)}")
     asked.is_valid(raise_exception=True)
     given = asked.validated_data
     if ("name" in given) == ("profile" in given):

@@ -31,6 +31,8 @@ METRICS = tuple(words.UNITS)
 COST = "usd_per_million_tokens"
 SCHEDULING = ("split", "routing")
 """Of the factors, those that say who does what with the same machines."""
+ROUNDING = 1e-12
+"""Relative to the greatest value; two ends that are nearer to one another are the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,13 +174,13 @@ def _measured(asked: Asked, metric: str, found: Hybrid) -> Measured:
 
 
 def _per_million(asked: Asked, found: Hybrid, carried_rps: float, egress_bps: float) -> float | None:
-    """USD a million tokens, in and out; None without prices, or where nothing is carried."""
+    """USD a million tokens, in and out; None without prices, or where next to nothing is carried."""
     paid = costs.prices(asked, found.scenario)
     if paid is None or carried_rps == 0:
         return None
     traffic = found.scenario.parsed.traffic
     tokens = mean(traffic.input_tokens.lengths()) + traffic.mean_output_tokens()
-    return per_million(cost(found.deployed, paid, egress_bps).usd_per_h, carried_rps * tokens)
+    return number(per_million(cost(found.deployed, paid, egress_bps).usd_per_h, carried_rps * tokens))
 
 
 def _unpriced(asked: Asked, pair: Pair) -> str:
@@ -212,9 +214,7 @@ def _idle(found: Attributed) -> list[str]:
 def _kinds_of_prices(found: Attributed) -> list[str]:
     if found.question.metric != COST:
         return []
-    known = [facts(found.asked, end.original) for end in (found.pair.baseline, found.pair.candidate)]
-    is_paid = found.asked.comparison.power is not None
-    return [kind for each in known for kind in (each.price_kind, each.power_kind if is_paid else "")]
+    return [facts(found.asked, end.original).paid_kind for end in (found.pair.baseline, found.pair.candidate)]
 
 
 # --- the result --------------------------------------------------------------------------------------------------
@@ -236,7 +236,9 @@ def _factor(found: Attributed, at: int) -> dict[str, Any]:
 
 
 def _of_total(found: Attributed, share: float | None) -> float | None:
-    return number(share / found.total) if share is not None and found.total else None
+    if share is None or found.total is None or abs(found.total) <= ROUNDING * max(map(abs, found.values)):
+        return None
+    return number(share / found.total)
 
 
 def _groups(found: Attributed) -> list[dict[str, Any]]:

@@ -55,6 +55,7 @@ def heat_map(asked: Asked, question: HeatMapAsked) -> dict[str, Any]:
         inputs(asked, asked.scenarios[place], each)
         for place, each in zip(places, (pair.first, pair.second), strict=True)
     ]
+    titles = [asked.titles[place] for place in places]
     which = Outcome(question.outcome)
     _require_prices(pair, which, names)
     if which is Outcome.TTFT_P90:
@@ -72,7 +73,7 @@ def heat_map(asked: Asked, question: HeatMapAsked) -> dict[str, Any]:
         "form": asked.comparison.form,
         "first": names[0],
         "second": names[1],
-        "titles": [asked.titles[place] for place in places],
+        "titles": titles,
         "outcome": which.value,
         **words(which),
         **_as_they_are(pair, which, names),
@@ -81,7 +82,7 @@ def heat_map(asked: Asked, question: HeatMapAsked) -> dict[str, Any]:
         "ties": [[{"x_factor": point[0], "y_factor": point[1]} for point in line] for line in found.ties],
         "break_even": [_tie(pair, mover, which, names, movers) for mover in movers],
         "provenance": weaker(*(kind_under(each, which) for each in known)),
-        "notes": _notes(names),
+        "notes": _notes(titles),
         "version": __version__,
     }
 
@@ -230,9 +231,9 @@ def _sentence(
     return f"{what}: they tie at {factor:.3g} times what it is{reached}{beside}."
 
 
-def _notes(names: Sequence[str]) -> list[str]:
+def _notes(titles: Sequence[str]) -> list[str]:
     return [
-        f"The ratio is {names[0]} over {names[1]}; a figure that both have moves in both, t and counts in one alone.",
+        f"The ratio is {titles[0]} over {titles[1]}; a figure that both have moves in both, t and counts in one alone.",
         "Thresholds and shares stay as they are given; counts need not be whole.",
         "A gap is where one of them carries nothing, or no such lengths can be.",
     ]

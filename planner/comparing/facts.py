@@ -34,6 +34,14 @@ class Facts:
     price_kind: str
     """The weakest kind of evidence among the prices; empty where there are none."""
     power_kind: str
+    """Of what the chips draw."""
+    electricity_kind: str
+    """Of what their power costs; empty where it is in the price of a GPU-hour."""
+
+    @property
+    def paid_kind(self) -> str:
+        """The weakest evidence under all that is paid."""
+        return weaker(self.price_kind, self.electricity_kind)
 
     @property
     def usd_per_h(self) -> float | None:
@@ -57,6 +65,7 @@ def facts(asked: Asked, given: Scenario) -> Facts:
         return None if each is None else cost(deployed, each, egress_bps)
 
     drawn = sized(costs.draws_w(asked, given))
+    power_kind = _weakest(asked.provenance(f"draws.{each.hardware.name}")["kind"] for each in given.parsed.clusters)
     return Facts(
         scenario=given,
         result=result,
@@ -67,7 +76,8 @@ def facts(asked: Asked, given: Scenario) -> Facts:
         input_tokens=mean(traffic.input_tokens.lengths()),
         output_tokens=traffic.mean_output_tokens(),
         price_kind=_weakest(given.provenance(path)["kind"] for path in _price_paths(given)),
-        power_kind=_weakest(asked.provenance(f"draws.{each.hardware.name}")["kind"] for each in given.parsed.clusters),
+        power_kind=power_kind,
+        electricity_kind=weaker(power_kind, asked.provenance("power")["kind"]) if asked.comparison.power else "",
     )
 
 

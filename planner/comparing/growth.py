@@ -97,8 +97,11 @@ def _cell(limits: Limits, traffic: float, offered_rps: float, usable_bps: float)
 def _sentence(now: Subject, alone: float | None, before: Sequence[Stage], remote_only: bool) -> str:
     if now.deployment.prfaas is None:
         return "It has no link."
+    if now.deployment.usable_bps == 0:
+        return "Its link is down: nothing crosses it, however fast chips are."
     if alone is None:
-        return "Its link never binds: it is endless, or nothing is prefilled where it comes from."
+        why = "it is unlimited" if math.isinf(now.deployment.usable_bps) else "nothing crosses it"
+        return f"Its link never binds: {why}."
     chips = "PrfaaS chips" if remote_only else "prefill chips"
     if before:
         names = " and ".join(STAGES[stage] for stage in before)

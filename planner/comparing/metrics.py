@@ -87,12 +87,16 @@ def _price(known: Facts) -> str:
     return known.price_kind
 
 
-def _price_and_rate(known: Facts) -> str:
-    return weaker(known.price_kind, str(known.result["evidence"]["lambda_max_rps"]))
+def _paid(known: Facts) -> str:
+    return known.paid_kind
+
+
+def _paid_and_rate(known: Facts) -> str:
+    return weaker(known.paid_kind, str(known.result["evidence"]["lambda_max_rps"]))
 
 
 def _power_price(known: Facts) -> str:
-    return known.power_kind if known.power and known.power.usd_per_h else ""
+    return known.electricity_kind if known.power and known.power.usd_per_h else ""
 
 
 def _link_price(known: Facts) -> str:
@@ -132,14 +136,14 @@ METRICS = (
            _at("link_utilisation"), _evidence("egress_bps"), "link"),
     Metric("usd_per_million_tokens", "A million tokens, in and out", "USD", COSTS, "less",
            "cost an hour / (Λ_max · (E[L_in] + E[L_out]) · 3600 s) · 10^6",
-           _per_million, _price_and_rate, emphasis=True),
+           _per_million, _paid_and_rate, emphasis=True),
     Metric("usd_per_million_input_tokens", "A million input tokens", "USD", COSTS, "less",
            "prefill on either side, its power and the link / (Λ_max · E[L_in] · 3600 s) · 10^6",
-           _per_million_input, _price_and_rate),
+           _per_million_input, _paid_and_rate),
     Metric("usd_per_million_output_tokens", "A million output tokens", "USD", COSTS, "less",
-           "decode and its power / (Λ_max · E[L_out] · 3600 s) · 10^6", _per_million_output, _price_and_rate),
+           "decode and its power / (Λ_max · E[L_out] · 3600 s) · 10^6", _per_million_output, _paid_and_rate),
     Metric("usd_per_h", "All of it, an hour", "USD/h", COSTS, "less", "GPUs + power + link, at Λ_max",
-           lambda known: known.usd_per_h, _price, emphasis=True),
+           lambda known: known.usd_per_h, _paid, emphasis=True),
     Metric("prfaas_usd_per_h", "GPUs of PrfaaS", "USD/h", COSTS, "",
            "N_prfaas · GPUs an instance · price of a GPU-hour",
            _part("prfaas"), _price, "prfaas"),
@@ -154,7 +158,7 @@ METRICS = (
            _part("link_time"), _link_price, "link"),
     Metric("link_volume_usd_per_h", "Link, by volume", "USD/h", COSTS, "", "egress at Λ_max · price a GB",
            _part("link_volume"), _link_price, "link"),
-    Metric("usd_per_month", "All of it, a month", "USD/month", COSTS, "less", "cost an hour · 730.5 h", _month, _price),
+    Metric("usd_per_month", "All of it, a month", "USD/month", COSTS, "less", "cost an hour · 730.5 h", _month, _paid),
     Metric("gpus", "GPUs", "GPUs", SIZE, "", "instances · GPUs an instance", lambda known: known.gpus, lambda _: ""),
     Metric("power_w", "Power of the GPUs at most", "W", SIZE, "less", "GPUs · TDP of the chip",
            lambda known: known.drawn_w, lambda known: known.power_kind),

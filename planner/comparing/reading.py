@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from planner import comparison, store
+from planner.catalog import NotInCatalogue
 from planner.comparing.equal import rescaled
 from planner.comparison import Asked
 from planner.documents.errors import refuse
+from planner.scenario.schema import LinkTable
 
-CHANGES = ("baseline", "form", "scale", "power")
-FIELDS = ("comparison", "set", "prices", "link_prices", *CHANGES)
+CHANGES = ("baseline", "form", "scale")
+FIELDS = ("comparison", "set", "prices", "link_prices", "power", *CHANGES)
 UNSAVED = "unsaved"
 
 
@@ -30,12 +32,14 @@ def read(data: Any) -> Shown:
 
     `data` has `comparison`, and may have `set` ({scenario: {path: value}}), `prices` ([{name, usd_per_gpu_hour}], which
     take the place of those of the same chips), `link_prices` ({scenario: {usd_per_gb, usd_per_month}}), `power`,
-    `baseline`, `form` and `scale`.
+    `baseline`, `form` and `scale`. What `link_prices` and `power` do not name stays as it is; a null in them is none.
     """
     if not isinstance(data, Mapping) or "comparison" not in data:
         raise refuse("comparison", None, "is missing: the name of a stored comparison, or a document of one")
     document = dict(_document(data["comparison"]))
     document |= {field: data[field] for field in CHANGES if data.get(field) is not None}
+    if data.get("power") is not None:
+        _power(document, data["power"])
     if data.get("prices"):
         _reprice(document, data["prices"])
     changes = data.get("set") or {}
@@ -69,17 +73,49 @@ def _link_prices(given: Asked, prices: Any) -> dict[str, dict[str, Any]]:
         if not links.get(name):
             known = ", ".join(name for name, own in links.items() if own) or "none has one"
             raise refuse(f"link_prices.{name}", None, f"must name a scenario that has a link: {known}")
-    return {name: {f"links.{links[name][0].name}.price": price} for name, price in prices.items()}
+    return {name: {f"links.{links[name][0].name}.price": _link_price(links[name][0], prices[name])} for name in prices}
+
+
+def _link_price(link: LinkTable, given: Any) -> Any:
+    """The link's price with what is given of it; None where nothing is left of it."""
+    if not isinstance(given, Mapping):  # refused later
+        return given
+    held = link.price.model_dump() if link.price else {}
+    return {field: usd for field, usd in {**held, **given}.items() if usd is not None} or None
+
+
+def _power(document: dict[str, Any], given: Any) -> None:
+    """Puts what is given of electricity in the place of what is held; its source goes with it."""
+    held, origins = document.get("power"), document.get("provenance")
+    if isinstance(given, Mapping):
+        found = {**(held if isinstance(held, Mapping) else {}), **given}
+        is_none = "usd_per_kwh" in found and found["usd_per_kwh"] is None
+        given = None if is_none else {field: value for field, value in found.items() if value is not None}
+    document["power"] = given
+    if isinstance(origins, Mapping):
+        document["provenance"] = {path: origin for path, origin in origins.items() if path.split(".")[0] != "power"}
 
 
 def _reprice(document: dict[str, Any], prices: Any) -> None:
     """Puts prices in the place of those of the same chips; their sources go with them."""
     if not isinstance(prices, list):
         raise refuse("prices", None, "must be a list of {name, usd_per_gpu_hour}")
-    named = {str(price.get("name")) for price in prices if isinstance(price, Mapping)}
-    document["prices"] = [*prices, *(held for held in document.get("prices", []) if held["name"] not in named)]
-    document["provenance"] = {
-        path: origin
-        for path, origin in (document.get("provenance") or {}).items()
-        if path not in {f"prices.{name}" for name in named}
-    }
+    named = {_chip(price) for price in prices}
+    held, origins = document.get("prices", []), document.get("provenance", {})
+    if isinstance(held, list):  # what is not is refused later
+        document["prices"] = [*prices, *(price for price in held if _chip(price) not in named)]
+    if isinstance(origins, Mapping):
+        gone = {f"prices.{chip}" for chip in named}
+        document["provenance"] = {path: origin for path, origin in origins.items() if path not in gone}
+
+
+def _chip(price: Any) -> str | None:
+    """The chip that a price is of, by its name or by that of its offer; None for what is no price, refused later."""
+    if not isinstance(price, Mapping):
+        return None
+    if "offer" not in price:
+        return str(price.get("name"))
+    try:
+        return str(store.STORED.entry("prices", str(price["offer"]))["hardware"])
+    except NotInCatalogue:
+        return None

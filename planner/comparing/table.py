@@ -83,7 +83,7 @@ def row(
     """A row with each value's ratio to the baseline, and the winner."""
     against = values[baseline]["value"]
     for value in values:
-        value["relative"] = value["value"] / against if value["value"] is not None and against else None
+        value["relative"] = _ratio(value["value"], against)
     return {
         "key": key,
         "label": label,
@@ -109,8 +109,14 @@ def winner(values: Sequence[Mapping[str, Any]], better: Better) -> dict[str, Any
     first, second = sorted(places, key=lambda at: values[at]["value"], reverse=better == "more")[:2]
     if alike(values[first], values[second]):
         return {"winner": None, "margin": None, "verdict": "no difference"}
-    margin = abs(values[first]["value"] / values[second]["value"] - 1) if values[second]["value"] else None
-    return {"winner": first, "margin": margin, "verdict": "best"}
+    ratio = _ratio(values[first]["value"], values[second]["value"])
+    return {"winner": first, "margin": None if ratio is None else abs(ratio - 1), "verdict": "best"}
+
+
+def _ratio(value: float | None, against: float | None) -> float | None:
+    """None where there is none, or where it is beyond what a number holds."""
+    ratio = value / against if value is not None and against else math.inf
+    return ratio if math.isfinite(ratio) else None
 
 
 def alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
@@ -123,29 +129,44 @@ def alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 def _simulated(asked: Asked, simulation: simulated.Simulation, wanted: simulated.Row) -> dict[str, Any]:
     values = [simulation.value(at, wanted) for at in range(len(asked.scenarios))]
-    return row(
-        wanted.key, wanted.label, wanted.unit, simulation.title, wanted.better, wanted.formula, values, asked.baseline
-    )
+    # One replication has no interval: what it shows may be chance, and nobody is best in it.
+    has_intervals = all(value["low"] is not None for value in values if value["value"] is not None)
+    better = wanted.better if has_intervals else ""
+    return row(wanted.key, wanted.label, wanted.unit, simulation.title, better, wanted.formula, values, asked.baseline)
 
 
 def _notes(asked: Asked, known: Sequence[Facts]) -> list[str]:
     """What a reader of the table must know beside its figures."""
     priced = {price.name for each in known for price in each.scenario.parsed.prices}
     chips = {cluster.hardware.name for each in known for cluster in each.scenario.parsed.clusters}
+    unused = sorted({price.name for price in asked.comparison.prices} - chips)
     listed = [price.name for price in asked.comparison.listed]
     said = [
         *(
             f"Nobody says what {chip} costs: type its price, or store an offer of it."
             for chip in sorted(chips - priced)
         ),
+        *(f"{chip} is priced, and none of the deployments has it." for chip in unused),
         *(f"{chip} is priced by the catalogue's cheapest offer on demand of its newest day." for chip in listed),
     ]
-    said += _other_workloads(asked)
+    said += [*_own_prices(known), *_other_workloads(asked)]
     if asked.comparison.power is None:
         said.append("Electricity is taken to be in the price of a GPU-hour.")
     if any(each.scenario.parsed.links and each.scenario.parsed.links[0].price is None for each in known):
         said.append("A link without a price counts as free.")
     return said
+
+
+def _own_prices(known: Sequence[Facts]) -> Iterator[str]:
+    """Chips that cost one deployment more than another, since scenarios have prices of their own."""
+    held: dict[str, set[float]] = {}
+    for each in known:
+        for price in each.scenario.parsed.prices:
+            held.setdefault(price.name, set()).add(price.usd_per_gpu_hour)
+    for chip, usd in sorted(held.items()):
+        if len(usd) > 1:
+            told = ", ".join(f"{each:g}" for each in sorted(usd))
+            yield f"{chip} costs {told} USD/GPU-hour, as each scenario has it: a price that is typed holds for all."
 
 
 def _other_workloads(asked: Asked) -> Iterator[str]:

@@ -155,21 +155,24 @@ def _override(raw: dict[str, Any], overrides: Mapping[str, Mapping[str, Any]]) -
 
 def _look_up(raw: dict[str, Any], catalogue: Catalogue) -> None:
     """Puts there what the catalogue knows of the chips and the document does not say. Raises DocumentError."""
-    origins = raw.setdefault("provenance", {})
+    origins, listed, draws = raw.setdefault("provenance", {}), raw.setdefault("listed", []), raw.setdefault("draws", [])
     if isinstance(raw.get("prices"), list):
         raw["prices"] = [_offered(price, at, origins, catalogue) for at, price in enumerate(raw["prices"])]
     held = {str(price.get("name")) for field in ("prices", "listed") for price in _tables(raw.get(field))}
-    listed, draws = _tables(raw.get("listed")), _tables(raw.get("draws"))
-    drawn = {draw.get("name") for draw in draws}
+    drawn = {str(draw.get("name")) for draw in _tables(draws)}
     for chip in sorted({chip for each in raw["scenarios"] for chip in _unpriced(each)} - held):
         for offer in offers.newest(catalogue.prices(chip))[:1]:
-            listed.append({"name": chip, "usd_per_gpu_hour": offer["usd_per_gpu_hour"]})
+            _add(listed, {"name": chip, "usd_per_gpu_hour": offer["usd_per_gpu_hour"]})
             _note(origins, f"listed.{chip}", offers.origin(offer, "usd_per_gpu_hour"))
     for chip in sorted({chip for each in raw["scenarios"] for chip in _chips(each)} - drawn):
         if found := _draw(chip, catalogue):
-            draws.append({"name": chip, "tdp_w": found[0]})
+            _add(draws, {"name": chip, "tdp_w": found[0]})
             _note(origins, f"draws.{chip}", found[1])
-    raw |= {"listed": listed, "draws": draws}
+
+
+def _add(held: Any, found: dict[str, Any]) -> None:
+    if isinstance(held, list):  # what is not is refused later
+        held.append(found)
 
 
 def _note(origins: Any, path: str, origin: Mapping[str, str]) -> None:
@@ -185,11 +188,16 @@ def _offered(price: Any, at: int, origins: Any, catalogue: Catalogue) -> Any:
     """An offer by its name becomes dollars of a GPU-hour."""
     if not isinstance(price, dict) or "offer" not in price:
         return price
-    field = f"prices.{price.get('name', at)}.offer"
+    place = f"prices.{price.get('name', at)}"
+    if beside := sorted(price.keys() - {"name", "offer"}):
+        raise refuse(f"{place}.{beside[0]}", price[beside[0]], "is given beside offer; leave one out")
+    field = f"{place}.offer"
     try:
         entry = catalogue.entry("prices", str(price["offer"]))
     except NotInCatalogue as problem:
         raise refuse(field, price["offer"], "is no stored price; the catalogue lists them under Prices") from problem
+    if price.get("name", entry["hardware"]) != entry["hardware"]:
+        raise refuse(field, price["offer"], f"is an offer of {entry['hardware']}, and {price['name']} is to be priced")
     usd, path = offers.usd_per_gpu_hour(entry, field, catalogue)
     _note(origins, f"prices.{entry['hardware']}", offers.origin(entry, path))
     return {"name": entry["hardware"], "usd_per_gpu_hour": usd}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from planner.documents.errors import refuse
 from planner.engine.cost import HOURS_PER_MONTH, LinkRate
@@ -86,7 +87,9 @@ def _repriced(asked: Asked, link: LinkTable) -> LinkChoice:
     """A scenario's link, at the price that the question has for one of its name."""
     given = next((each for each in asked.question.links or [] if each.name == link.name), None)
     price = given.price if given else link.price
-    return LinkChoice(name=link.name, bandwidth_bps=link.bandwidth_bps, achieved_bps=link.achieved_bps, price=price)
+    # As a document says it: no number there is endless.
+    bandwidth: Any = "unlimited" if math.isinf(link.bandwidth_bps) else link.bandwidth_bps
+    return LinkChoice(name=link.name, bandwidth_bps=bandwidth, achieved_bps=link.achieved_bps, price=price)
 
 
 def bought(scenario: Scenario) -> Bought:

@@ -69,7 +69,8 @@ def _places(scenario: Scenario) -> dict[str, tuple[str, ...]]:
     }
     if remote:
         places["prfaas"] = (_profile(scenario, remote), f"clusters.{remote.name}", *cut)
-        places["link"] = (*KV, f"links.{document.links[0].name}", *cut)
+        way = f"links.{document.links[0].name}"
+        places["link"] = (*KV, f"{way}.bandwidth_bps", f"{way}.achieved_bps", *cut)
     return places
 
 

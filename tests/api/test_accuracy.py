@@ -120,6 +120,7 @@ def test_a_fit_is_shown_and_then_stored(api):
         ({"profile": "nope", "revision": 1}, "profile"),
         ({"profile": "internal-1t-hybrid-h200x8"}, "revision"),
         ({"name": "two words"}, "name"),
+        ({"name": "a", "reason": "b"}, "reason"),
     ],
 )
 def test_a_fit_has_to_say_where_it_goes(api, body, field):

@@ -11,6 +11,7 @@ from planner.models import Job
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("shipped")]
 PRFAAS, HOMOGENEOUS, NAIVE = scenario.SHIPPED
+H200 = [{"name": "h200", "usd_per_gpu_hour": 3}]
 
 
 @pytest.fixture
@@ -52,6 +53,14 @@ def test_a_change_is_of_this_answer_alone():
     assert rates(after) == rates(before)
 
 
+def test_a_price_takes_the_place_of_an_offer_of_the_same_chip():
+    offered = {"scenarios": [PRFAAS, HOMOGENEOUS], "prices": [{"offer": "h200-nebius-2026-10-24"}]}
+    answer = post(Client(), "compare/", comparison=offered, prices=H200)
+    assert answer.status_code == 200, answer.content
+    paid = next(row for row in answer.json()["metrics"] if row["key"] == "prfaas_usd_per_h")
+    assert paid["values"][0]["value"] == 4 * 8 * 3
+
+
 @pytest.mark.parametrize(
     ("body", "field"),
     [
@@ -64,6 +73,11 @@ def test_a_change_is_of_this_answer_alone():
         ({"comparison": "case-study", "prices": [{"name": "h20", "usd_per_gpu_hour": "much"}]},
          "prices.h20.usd_per_gpu_hour"),
         ({"comparison": "case-study", "power": {"usd_per_kwh": -1}}, "power.usd_per_kwh"),
+        ({"comparison": {"scenarios": [PRFAAS, NAIVE], "prices": "low"}, "prices": H200}, "prices"),
+        ({"comparison": {"scenarios": [PRFAAS, NAIVE], "prices": [7]}, "prices": H200}, "prices.1"),
+        ({"comparison": {"scenarios": [PRFAAS, NAIVE], "prices": [{"offer": "none"}]}, "prices": H200},
+         "prices.1.offer"),
+        ({"comparison": {"scenarios": [PRFAAS, NAIVE], "provenance": ["mine"]}, "prices": H200}, "provenance"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_compared_is_refused_by_field(body, field):

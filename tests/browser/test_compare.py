@@ -55,9 +55,42 @@ def test_a_price_that_cannot_be_is_told_beside_the_prices_and_nothing_is_lost(vi
     expect(told).to_be_empty()
 
 
+def test_bills_and_sources_follow_what_is_typed_and_an_emptied_price_of_a_chip_comes_back(visitor):
+    page = visitor.open(CASE)
+    bills = page.locator("#bills details")
+    bills.last.locator("summary").click()
+    price(page, "h200").fill("4.2")
+    expect(bills.last.locator("summary")).to_contain_text("201.60 USD/h")  # 32 × 4.2 + 64 × 1.05
+    expect(bills.last).to_have_attribute("open", "")
+    field = page.locator(".field").filter(has=price(page, "h200"))
+    expect(field.locator("abbr")).to_have_attribute("data-kind", "user")
+    price(page, "h200").fill("")
+    price(page, "h200").press("Tab")
+    expect(price(page, "h200")).to_have_value("2.1")
+    expect(bills.last.locator("summary")).to_contain_text("134.40 USD/h")
+
+
+def test_a_range_that_cannot_be_is_told_and_can_be_mended(visitor):
+    page = visitor.open(CASE)
+    part = page.locator("#sensitivity")
+    part.scroll_into_view_if_needed()
+    part.get_by_text("Own ranges").click(timeout=UNTIL_RESULT_MS)
+    low, high = (part.get_by_label(f"N_prfaas, {end} factor") for end in ("lowest", "highest"))
+    low.fill("1000")
+    low.press("Tab")
+    told = part.locator("[data-error]")
+    expect(told).to_contain_text("needs two factors from 0.016 to 64, the lowest below the highest")
+    low.fill("0.5")
+    low.press("Tab")
+    expect(high).to_be_focused()
+    expect(told).to_be_empty()
+    expect(part.locator("[data-notes]")).to_contain_text("or in its own range")
+
+
 def test_a_deployment_is_moved_in_place_and_comes_back(visitor):
     page = visitor.open(CASE)
     panel = page.get_by_role("region", name="What if")
+    expect(panel.locator("output")).to_have_text("9 / 3")
     panel.get_by_label("Deployment").select_option(label="PrfaaS-PD")
     panel.get_by_label("Link bandwidth", exact=True).fill("6")
     # it carries 12 Gbps when nothing is in the way
@@ -120,6 +153,9 @@ def test_the_report_can_be_printed_when_all_of_it_is_there(visitor):
     page = visitor.open(f"{CASE}report/?baseline=case-study-prfaas-pd")
     expect(page.get_by_role("button", name="Print or save as PDF")).to_be_visible(timeout=UNTIL_RESULT_MS)
     expect(page.locator("[data-answer]:visible")).to_have_count(5)
+    # two of causes, three of what it depends on, the map, the spread and growth: none of them in view
+    expect(page.locator(".js-plotly-plot:visible")).to_have_count(8)
+    assert all(plot.bounding_box()["width"] <= 738 for plot in page.locator(".js-plotly-plot:visible").all())
     # the causes are of somebody else than the baseline
     expect(page.get_by_label("Gain of")).not_to_have_value(PRFAAS)
     expect(page.locator("#attribution [data-sentence]")).to_contain_text("Λmax goes from 3.1")
@@ -129,9 +165,9 @@ def test_nothing_of_the_report_is_wider_than_paper(visit):
     page = visit(width=738).open(f"{CASE}report/")  # A4 with the margins that browsers print
     expect(page.get_by_role("button", name="Print or save as PDF")).to_be_visible(timeout=UNTIL_RESULT_MS)
     page.emulate_media(media="print")
-    for table in page.locator("table:visible").all():
-        box = table.bounding_box()
-        assert box["x"] + box["width"] <= 738, table.get_attribute("class")
+    for part in page.locator("table:visible, .js-plotly-plot .main-svg:first-child").all():
+        box = part.bounding_box()
+        assert box["x"] + box["width"] <= 738, part.get_attribute("class")
 
 
 @pytest.mark.parametrize("path", ["/compare/", CASE, f"{CASE}report/", STEP])

@@ -61,6 +61,43 @@ def test_changes_to_the_baseline_are_shown_where_asked_for():
     assert "change, %" in row
 
 
+def test_what_changes_in_place_has_the_bills_and_prices_that_belong_to_it():
+    fresh = text(Client().get(f"{CASE}table/?price.h200=4.2"))
+    assert "PrfaaS-PD: 201.60 USD/h" in fresh  # 32 × 4.2 + 64 × 1.05
+    field = fresh[fresh.index('id="price.h200"') :].split("</div>")[0]
+    assert 'value="4.2"' in field
+    assert 'data-kind="user"' in field
+    assert 'id="published"' in fresh
+    assert 'id="published"' not in text(Client().get(f"{CASE}table/?set.{PRFAAS}.routing.threshold_tokens=25000"))
+
+
+def test_an_empty_price_of_a_link_or_of_electricity_is_none(planner):
+    link = f"link.{PRFAAS}.usd_per_gb"
+    planner.post(f"{CASE}save/?{link}=0.02&usd_per_kwh=0.1&pue=1.3", {"name": "priced"})
+    assert "PrfaaS-PD: 140.64 USD/h" not in text(Client().get("/compare/priced/table/"))
+    page = text(Client().get(f"/compare/priced/table/?{link}="))
+    assert "PrfaaS-PD: 140.64 USD/h" in page  # 134.40 and 48 kW × 1.3 × 0.1
+    assert "PrfaaS-PD: 134.40 USD/h" in text(Client().get(f"/compare/priced/table/?{link}=&usd_per_kwh="))
+    assert "PrfaaS-PD: 144.00 USD/h" in text(Client().get(f"/compare/priced/table/?{link}=&pue=2"))
+
+
+def test_a_price_is_shown_with_all_its_digits():
+    assert 'value="1234567.25"' in text(Client().get(f"{CASE}?link.{PRFAAS}.usd_per_month=1234567.25"))
+
+
+def test_where_nothing_is_carried_the_headline_says_so():
+    down = "&".join(f"set.{name}.links.wan.achieved_bps=0" for name in (NAIVE, PRFAAS))
+    assert "Nothing is carried." in text(Client().get(f"{UNSAVED}&{down}"))
+
+
+def test_the_headline_says_who_is_not_as_large_as_the_others():
+    share = 'set.{0}.routing={{"policy":"blind","remote_share":0.6}}&set.{0}.free=["routing.remote_share"]'
+    small = f"set.{NAIVE}.clusters.prfaas.instances=1"
+    page = text(Client().get(f"{UNSAVED}&scale=gpus&baseline={NAIVE}&{share.format(PRFAAS)}&{small}"))
+    assert "Not rescaled: its router knows no lengths" in page
+    assert "PrfaaS-PD (not rescaled) carries the most" in page
+
+
 def test_the_published_values_stand_beside_ours_with_both_reasons():
     page = text(Client().get(f"{CASE}?form=paper"))
     section = page[page.index('id="published"') :]
@@ -165,6 +202,7 @@ def test_a_name_that_cannot_be_keeps_what_was_typed(planner):
     page = text(planner.post(f"{CASE}save/", {"name": "no blanks here", "title": "A title"}))
     assert "Nothing is stored yet." in page
     assert 'value="no blanks here"' in page
+    assert '<a href="#name">Name</a> must be letters, digits' in page
     assert 'value="A title"' in page
 
 
@@ -213,10 +251,17 @@ def test_a_rate_is_one_for_all(planner):
     assert [run["rate_rps"] for run in Job.objects.get().input["side_by_side"]["runs"]] == [1.7] * 3
 
 
-@pytest.mark.parametrize("typed", [{"load": "much"}, {"requests": "2.5"}, {"load": "-5"}, {"requests": "3"}])
+@pytest.mark.parametrize(
+    "typed",
+    [
+        {"load": "much"}, {"requests": "2.5"}, {"load": "-5"}, {"requests": "3"}, {"requests": "inf"},
+        {"replications": "nan"}, {"at": "rate", "rate_rps": ""},
+    ],
+)  # fmt: skip
 def test_a_simulation_that_cannot_be_is_refused_in_words(planner, typed):
     answer = planner.post(f"{CASE}simulate/", typed, follow=True)
-    assert 'class="message error"' in text(answer)
+    assert text(answer).count('class="message error"') == 1
+    assert answer.redirect_chain[-1][0] == f"{CASE}?"  # whose beginning has the message
     assert not Job.objects.exists()
 
 

@@ -210,6 +210,14 @@ def test_without_a_difference_there_is_nothing_to_divide():
     assert result["total"] == 0
 
 
+def test_of_a_whole_that_is_rounding_there_are_no_shares():
+    """Both send what is long to the same chips, so that P90 is the same; split and routing undo one another."""
+    result = attributed(PRFAAS_PD, NAIVE, metric="ttft_p90_s")
+    assert result["total"] == pytest.approx(0, abs=1e-12)
+    assert abs(shares(result)["split"]) > 0.5
+    assert [each["share_of_total"] for each in (*result["factors"], *result["groups"])] == [None] * 3
+
+
 def test_a_fleet_of_another_size_keeps_the_proportion_of_its_split():
     bigger = changed(HOMOGENEOUS, clusters__pd__instances=20)
     bigger["clusters"][0] |= {"prefill_instances": 15, "decode_instances": 5}
@@ -339,6 +347,13 @@ def test_where_a_deployment_carries_nothing_its_tokens_have_no_price():
     assert "carry nothing, so that their tokens have no price" in result["undefined"]
     assert result["sentence"] == result["undefined"]
     assert attributed(NAIVE, metric="usd_per_million_tokens", tuned=True)["undefined"] is None
+
+
+def test_tokens_of_a_deployment_that_carries_next_to_nothing_have_no_price():
+    trickle = changed(links__wan__bandwidth_bps=1e-300)
+    result = attributed(trickle, HOMOGENEOUS, metric="usd_per_million_tokens")
+    assert "carry nothing, so that their tokens have no price" in result["undefined"]
+    assert result["start"]["value"] is result["to"] is None
 
 
 def test_one_chip_has_one_price():

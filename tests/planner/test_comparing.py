@@ -10,6 +10,7 @@ from planner.comparing import simulated
 from planner.comparing.equal import rescaled
 from planner.comparing.reading import Shown, read
 from planner.comparing.table import alike, table, winner
+from planner.comparing.table import row as table_row
 from planner.documents.errors import DocumentError
 from planner.models import Job
 
@@ -84,6 +85,22 @@ def test_electricity_is_paid_where_somebody_says_what_it_costs():
     assert values(result, "usd_per_h")[PRFAAS] == pytest.approx(140.4)
 
 
+def test_what_is_paid_rests_on_the_price_of_a_kilowatt_hour_too():
+    result = table(shown(power={"usd_per_kwh": 0.1}))  # of which nobody says a source
+    for key in ("power_usd_per_h", "usd_per_h", "usd_per_month", "usd_per_million_tokens"):
+        assert {value["kind"] for value in row(result, key)["values"]} == {"user"}, key
+    assert {value["kind"] for value in row(result, "power_w")["values"]} == {"published"}
+
+
+def test_a_chip_that_costs_one_deployment_more_than_another_is_told():
+    dearer = {"prices": [{"name": "h20", "usd_per_gpu_hour": 1.5}]}
+    asked = comparison.parse({**CASE, "prices": []}, SHIPPED, {PRFAAS: dearer})
+    notes = table(Shown(asked, asked, {}))["notes"]
+    assert "h20 costs 1.05, 1.5 USD/GPU-hour, as each scenario has it: a price that is typed holds for all." in notes
+    asked = comparison.parse(CASE, SHIPPED, {PRFAAS: dearer})
+    assert not [note for note in table(Shown(asked, asked, {}))["notes"] if "as each scenario has it" in note]
+
+
 def test_a_link_is_paid_by_time_and_by_volume():
     priced = {"links.wan.price": {"usd_per_gb": 0.02, "usd_per_month": 7305.0}}
     asked = comparison.parse(CASE, SHIPPED, {PRFAAS: priced})
@@ -120,6 +137,11 @@ def test_every_number_says_what_it_rests_on():
     assert result["provenance"] == "inferred"
 
 
+def test_a_price_of_a_chip_that_nobody_has_is_told():
+    result = table(shown(prices=[*CASE["prices"], {"name": "H200", "usd_per_gpu_hour": 2.0}]))
+    assert "H200 is priced, and none of the deployments has it." in result["notes"]
+
+
 def test_another_workload_is_told():
     longer = {"traffic.input_tokens.mu": 10.5}
     asked = comparison.parse(CASE, SHIPPED, {NAIVE: longer})
@@ -144,6 +166,15 @@ def test_the_most_or_the_least_is_best_by_its_ratio_to_the_second():
 def test_intervals_that_overlap_have_no_winner():
     assert winner([plain(2.0, 1.8, 2.2), plain(2.3, 2.1, 2.5)], "more")["verdict"] == "no difference"
     assert winner([plain(2.0, 1.9, 2.1), plain(2.3, 2.2, 2.4)], "more")["winner"] == 1
+
+
+def test_a_ratio_beyond_what_a_number_holds_is_none():
+    values = [plain(3.0), plain(1e-306)]
+    made = table_row("rate", "Rate", "req/s", "", "more", "", values, 1)
+    assert [value["relative"] for value in made["values"]] == [pytest.approx(3e306), 1]
+    assert made["margin"] == pytest.approx(3e306)
+    made = table_row("rate", "Rate", "req/s", "", "more", "", [plain(3.0), plain(1e-309)], 1)
+    assert (made["values"][0]["relative"], made["winner"], made["margin"]) == (None, 0, None)
 
 
 def test_what_formulas_say_alike_has_no_winner():
@@ -211,6 +242,23 @@ def test_no_other_counts_of_the_same_money_carry_more():
         assert evaluation.evaluate(tried)["lambda_max_rps"] <= most * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("scale", ["cost", "power", "gpus"])
+def test_a_link_that_never_binds_is_rescaled_like_any(scale):
+    unlimited = {"links.wan.bandwidth_bps": "unlimited"}
+    asked = comparison.parse({**CASE, "scale": scale}, SHIPPED, {PRFAAS: unlimited})
+    found, reasons = rescaled(asked)
+    assert not reasons
+    assert evaluation.evaluate(found.scenarios[2])["lambda_max_rps"] > 0
+
+
+def test_a_price_of_the_link_is_no_evidence_of_what_it_carries():
+    priced = {"links.wan.price": {"usd_per_gb": 0.02}}
+    asked = comparison.parse(CASE, SHIPPED, {PRFAAS: priced})
+    kinds = {each["key"]: each["values"][2]["kind"] for each in table(Shown(asked, asked, {}))["metrics"]}
+    assert (kinds["lambda_max_rps"], kinds["egress_bps"]) == ("inferred", "inferred")
+    assert kinds["link_volume_usd_per_h"] == "user"
+
+
 def test_what_cannot_be_rescaled_stays_and_says_why():
     class Unlisted:
         entry, profiles = SHIPPED.entry, SHIPPED.profiles
@@ -268,6 +316,25 @@ def test_what_cannot_be_asked_is_refused(asked, said):
     assert said in str(caught.value)
 
 
+def priced(**changes):
+    """A stored comparison with electricity and a link's price, and what is asked of it: power, and the link's price."""
+    power, price = {"usd_per_kwh": 0.1, "pue": 1.3}, {"usd_per_gb": 0.02, "usd_per_month": 5000.0}
+    document = read({"comparison": "case-study", "power": power, "link_prices": {PRFAAS: price}}).given.document()
+    found = read({"comparison": document, **changes}).given
+    held, link = found.comparison.power, found.scenarios[2].parsed.links[0].price
+    return (held and held.model_dump()), (link and link.model_dump())
+
+
+@pytest.mark.django_db
+def test_a_price_that_is_not_named_stays_and_one_that_is_null_is_none():
+    seeding.seed()
+    assert priced(power={"pue": 2.0})[0] == {"usd_per_kwh": 0.1, "pue": 2.0}
+    assert priced(power={"usd_per_kwh": None})[0] is None
+    assert priced(link_prices={PRFAAS: {"usd_per_gb": 0.03}})[1] == {"usd_per_gb": 0.03, "usd_per_month": 5000.0}
+    assert priced(link_prices={PRFAAS: {"usd_per_gb": None}})[1] == {"usd_per_gb": None, "usd_per_month": 5000.0}
+    assert priced(link_prices={PRFAAS: {"usd_per_gb": None, "usd_per_month": None}})[1] is None
+
+
 # --- under load --------------------------------------------------------------------------------------------------
 
 
@@ -303,6 +370,15 @@ def test_simulated_figures_stand_in_the_same_table_with_intervals():
     assert simulated.newest(shown(prices=[{"name": "h200", "usd_per_gpu_hour": 9.0}]).asked)
     changed = comparison.parse(CASE, SHIPPED, {PRFAAS: {"routing.threshold_tokens": 25000}})
     assert simulated.newest(changed) is None
+
+
+@pytest.mark.django_db
+def test_one_replication_has_no_interval_and_nobody_is_best_in_it():
+    found = shown()
+    run(simulated.submit(found.asked, {"load": 0.5, "requests": 200, "replications": 1}, None))
+    ttft = row(table(found, simulated.newest(found.asked)), "simulated_ttft_p90_s")
+    assert all(value["value"] > 0 and value["low"] is None for value in ttft["values"])
+    assert ttft["winner"] is None
 
 
 @pytest.mark.django_db

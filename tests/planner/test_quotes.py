@@ -117,6 +117,13 @@ def test_within_an_slo_a_quote_is_slowed_until_it_keeps_it():
     assert faster.p90 > 10
 
 
+@pytest.mark.parametrize("budget", ["100", "150", "300"])
+def test_the_ttft_that_a_slowed_quote_shows_is_within_the_slo(budget):
+    listed, _ = ranked(slo="8", percentile="99", budget=budget)
+    assert listed[0]["is_slowed"]
+    assert 7.9 < listed[0]["ttft_loaded_s"]["p99"] <= 8
+
+
 def test_what_breaks_an_slo_without_any_queue_is_refused_with_its_ttft():
     listed, head = ranked(slo="5")
     assert [each["prfaas"]["hardware"] for each in listed] == ["h200"]

@@ -249,6 +249,11 @@ def test_what_both_have_moves_in_both_and_decisions_in_one():
     assert [names for name, names in moves if name == "n_d"] == [[PRFAAS_PD], [HOMOGENEOUS]]
 
 
+def test_notes_name_deployments_by_their_titles():
+    both = asked(renamed("a", title="One"), renamed("b", title="Other"))
+    assert heat_map(both, HeatMapAsked())["notes"][0].startswith("The ratio is Other over One; a figure")
+
+
 def test_a_common_figure_can_be_moved_in_one_scenario_alone():
     x = {"input": PROFILE_H20, "scenario": HOMOGENEOUS}
     result = heat_map(asked(), read(HeatMapAsked, {"outcome": "ttft_p90_s", "x": x, "points": 3}))
@@ -426,6 +431,22 @@ def test_egress_of_the_case_study_and_the_multiple_at_which_the_link_saturates()
     assert found["link_binds_from"]["as_given"] is None
     assert found["link_binds_from"]["other_stages_aside"] == pytest.approx(100e9 / most["egress_bps"], rel=1e-9)
     assert found["binds_before_link"] == ["pd_d"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"links.wan.achieved_bps": 0.0}, "Its link is down: nothing crosses it, however fast chips are."),
+        ({"links.wan.bandwidth_bps": "unlimited"}, "Its link never binds: it is unlimited."),
+        (
+            {"clusters.pd.prefill_instances": 0, "clusters.pd.decode_instances": 8},
+            "Its link never binds: nothing crosses it.",
+        ),
+    ],
+)
+def test_a_link_that_nothing_can_fill_is_told(changed, said):
+    found = grown(asked(PRFAAS_PD, renamed("changed", **changed)), GrowthAsked())
+    assert found["scenarios"][1]["sentence"] == said
 
 
 def test_with_retuned_thresholds_no_less_is_carried():

@@ -4,6 +4,7 @@ import { factor, flat, unitOf, write } from "../compare/units.js";
 const ROW_PX = 26;
 const FRAME_PX = 120;
 const MOST = 14;
+const HALF = 0.36;
 
 // Those that move it; the rest are told in words.
 const moving = ({ outcome }) => outcome.bars.filter(({ has_influence: moves }) => moves);
@@ -15,7 +16,8 @@ function side(shown, end, name, pattern, colour, colours) {
   const { outcome } = shown;
   const bars = moving(shown).slice(0, MOST).filter((bar) => bar[end] !== null);
   return {
-    type: "bar", orientation: "h", name, y: bars.map(named), base: bars.map(() => outcome.value), x: bars.map((bar) => bar[end] - outcome.value), showlegend: true,
+    // Half a row each: where both ends lie on one side, neither hides the other.
+    type: "bar", orientation: "h", name, width: HALF, offset: end === "low" ? -HALF : 0, y: bars.map(named), base: bars.map(() => outcome.value), x: bars.map((bar) => bar[end] - outcome.value), showlegend: true,
     marker: { color: colour, line: { color: colours.surface, width: 1 }, pattern: { shape: pattern, fillmode: "overlay", fgcolor: colours.surface, size: 7, solidity: 0.25 } },
     customdata: bars.map((bar) => [input(bar, end), write(outcome.unit, bar[end])]),
     hovertemplate: `%{y} at %{customdata[0]}: %{customdata[1]} ${unitOf(outcome.unit)}<extra></extra>`,
@@ -50,7 +52,7 @@ export const tornado = {
       height: FRAME_PX + ROW_PX * bars.length,
       data: [side(shown, "low", "figure lower", "", colours["stage-pd-p"], colours), side(shown, "high", "figure higher", "/", colours["stage-prfaas"], colours), ...retuned(shown, colours)],
       layout: {
-        barmode: "overlay", bargap: 0.3, showlegend: true,
+        barmode: "overlay", showlegend: true,
         shapes: [{ type: "line", xref: "x", yref: "paper", x0: outcome.value, x1: outcome.value, y0: 0, y1: 1, line: { color: colours.ink, width: 1.5 } }],
         xaxis: { title: `${outcome.label.replace(/([ΛΘ])_([a-z-]+)/, "$1<sub>$2</sub>")}, ${unitOf(outcome.unit)}` },
         yaxis: { title: "", type: "category", autorange: "reversed", showgrid: false, categoryorder: "array", categoryarray: bars.map(named) },

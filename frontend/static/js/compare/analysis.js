@@ -6,9 +6,10 @@ import { Loop } from "../whatif.js";
 const SETTLE_MS = 300;
 
 export class Analysis {
-  // `asked(section, names)` gives what is asked beside the comparison, null for nothing; `show(answer, section)` draws.
-  constructor(section, { asked, show, prepare }) {
-    Object.assign(this, { section, asked, draw: show, prepare, waiting: [] });
+  // `asked(section, names)` gives what is asked beside the comparison, null for nothing; `show(answer, section)` draws;
+  // `mistake(section)` says what is wrong with what was typed, where the fields themselves cannot.
+  constructor(section, { asked, show, prepare, mistake }) {
+    Object.assign(this, { section, asked, draw: show, prepare, mistake, waiting: [] });
     this.loop = new Loop((body) => post(section.dataset.url, body), (answer) => this.answered(answer), (error) => this.refused(error));
     section.addEventListener("change", ({ target }) => target.matches("[data-ask]") && this.ask());
     new IntersectionObserver((entries) => {
@@ -29,6 +30,8 @@ export class Analysis {
   async ask() {
     if (!this.spec) return;
     this.stale = false;
+    const wrong = outOfRange(this.section) ?? this.mistake?.(this.section);
+    if (wrong) return this.say(wrong);
     const more = this.asked(this.section, this.names, this.spec);
     if (more === null) return;
     this.section.setAttribute("aria-busy", "true");
@@ -43,8 +46,6 @@ export class Analysis {
   async answered(answer) {
     this.section.removeAttribute("aria-busy");
     this.say("");
-    const place = this.section.querySelector("[data-answer]");
-    if (place) place.hidden = false;
     await this.draw(answer, this.section, this);
     this.settle();
   }
@@ -56,11 +57,19 @@ export class Analysis {
     if (!error.errors) reportError(error);
   }
 
+  // Beside a mistake stands no answer to an earlier question.
   say(text) {
     this.section.querySelector("[data-error]").textContent = text;
-    const place = this.section.querySelector("[data-answer]");
-    if (place && text) place.hidden = true;
+    for (const place of this.section.querySelectorAll("[data-answer], [data-sentence], [data-sentences]")) place.hidden = text !== "";
   }
+}
+
+// What is wrong with the first number that its field does not allow, in the units of the page.
+function outOfRange(section) {
+  const field = [...section.querySelectorAll("input[data-ask]")].find((each) => !each.checkValidity());
+  if (!field) return null;
+  const label = field.getAttribute("aria-label") ?? field.labels[0].firstChild.textContent.trim();
+  return `${label}: must be a ${field.step === "1" ? "whole " : ""}number from ${field.min} to ${Number(field.max).toLocaleString("en-US")}.`;
 }
 
 // The choices of a list, keeping what is chosen while it is there.

@@ -6,19 +6,25 @@ import { mark } from "../mark.js";
 import { Analysis, baseline, notes, offer, row, symbols, value } from "./analysis.js";
 
 export const write = { lambda_max_rps: written(3), usd_per_million_tokens: written(4), ttft_p90_s: written(2) };
+const ofTheGain = (share) => (Math.abs(share) < 0.0005 ? "0.0" : percent(share).replace("-", "−"));
 const signed = (metric) => (number) => (number == null ? "–" : withSign(number, write[metric]));
 
 export function attribution(section) {
   const charts = { shapley: mount("attribution-shapley", shapley), steps: mount("attribution-steps", stepChart) };
   let order = null;
+  let moved = null;
   section.addEventListener("change", ({ target }) => {
     if (target.matches("[data-ask]")) order = null;
   }, { capture: true });
 
-  return new Analysis(section, {
+  const analysis = new Analysis(section, {
     prepare(_, names) {
       const others = names.filter(({ name, comparable }) => name !== baseline() && comparable);
-      if (!others.length) section.querySelector("[data-sentence]").textContent = "No other deployment serves what the baseline does: a gain is attributed between deployments of one model and one traffic.";
+      if (!others.length) {
+        analysis.say("");
+        section.querySelector("[data-answer]").hidden = true;
+        section.querySelector("[data-sentence]").textContent = "No other deployment serves what the baseline does: a gain is attributed between deployments of one model and one traffic.";
+      }
       offer(section.querySelector('[data-ask="candidate"]'), others.map(({ name, title }) => ({ value: name, label: title })), others.at(-1)?.name ?? null);
     },
     asked() {
@@ -26,27 +32,31 @@ export function attribution(section) {
       const asked = { candidate: value(section, "candidate"), metric: value(section, "metric"), tuned: value(section, "tuned") === "true" };
       return order ? { ...asked, order } : asked;
     },
-    show(answer, _, analysis) {
+    show(answer) {
       section.querySelector("[data-sentence]").replaceChildren(symbols(answer.sentence));
       const isEmpty = Boolean(answer.undefined) || !answer.factors.length;
       section.querySelector("[data-answer]").hidden = isEmpty;
       if (isEmpty) return undefined;
       section.querySelector("[data-factors]").replaceChildren(...factors(answer), total(answer));
-      section.querySelector("[data-steps]").replaceChildren(...stepRows(answer, section.dataset.stepUrl, (next) => {
+      section.querySelector("[data-steps]").replaceChildren(...stepRows(answer, section.dataset.stepUrl, (next, name) => {
         order = next;
+        moved = name;
         analysis.ask();
       }));
+      followMoved(section, moved);
+      moved = null;
       notes(section.querySelector("[data-notes]"), [...answer.notes, "A step is a deployment with the candidate's part in some causes and the baseline's in the others. Scheduling is who does what with the same machines: the split and the routing."]);
       return Promise.all([charts.shapley.show(answer), charts.steps.show(answer)]);
     },
   });
+  return analysis;
 }
 
 function factors({ factors: found, groups, metric, unit, provenance }) {
   const one = (title, each, from) => row([
     { nodes: [symbols(title)] }, { text: unit, className: "text unit" },
     { nodes: [signed(metric)(each.share), mark(provenance, "the weakest figure under any of the steps")] },
-    percent(each.share_of_total), signed(metric)(each.least), signed(metric)(each.greatest), { text: from, className: "text wrap" },
+    each.share_of_total == null ? "–" : ofTheGain(each.share_of_total), signed(metric)(each.least), signed(metric)(each.greatest), { text: from, className: "text wrap" },
   ]);
   const grouped = groups.filter((group) => group.factors.length > 1).map((group) => one("Scheduling: split and routing", group, "the two above together"));
   return [...found.map((each) => one(each.title, each, each.words)), ...grouped];
@@ -91,7 +101,13 @@ function movers(order, at, title, move) {
     const button = document.createElement("button");
     Object.assign(button, { type: "button", className: "button quiet", textContent: arrow, disabled: !(at + by in order) });
     button.setAttribute("aria-label", `${title} ${word}`);
-    button.addEventListener("click", () => move(swapped(at, at + by)));
+    button.addEventListener("click", () => move(swapped(at, at + by), button.getAttribute("aria-label")));
     return button;
   });
+}
+
+// Who moves a step by keys finds the same button again, or at an end its neighbour.
+function followMoved(section, name) {
+  const button = [...section.querySelectorAll("[data-steps] button")].find((each) => each.getAttribute("aria-label") === name);
+  (button?.disabled ? button.parentElement.querySelector("button:enabled") : button)?.focus();
 }

@@ -38,17 +38,17 @@ export function breakEven(section) {
       }
       section.querySelector("[data-sentence]").textContent = sentence(answer);
       section.querySelector("[data-ties]").replaceChildren(...answer.break_even.map((each) => tie(each, answer)));
-      notes(section.querySelector("[data-notes]"), answer.notes.map((note) => titled(note, answer)));
+      notes(section.querySelector("[data-notes]"), answer.notes);
       return chart.show(answer);
     },
   });
 }
 
-const titled = (text, { first, second, titles }) => text.replaceAll(first, titles[0]).replaceAll(second, titles[1]);
 const titleOf = ({ first, titles }, name) => titles[name === first ? 0 : 1];
 
 function sentence(answer) {
   const { titles, values, unit, leader, as_given: ratio } = answer;
+  if (values.includes(null)) return `Nothing to hold against one another: ${titles[values.indexOf(null)]} carries nothing, or a price is not known.`;
   const now = `${titles[0]} ${write(unit, values[0])}, ${titles[1]} ${write(unit, values[1])} ${unitOf(unit)}: a ratio of ${factor(ratio)}.`;
   return `${leader ? `${titleOf(answer, leader)} is better as it stands.` : "They tie as they stand."} ${now}`;
 }

@@ -7,10 +7,16 @@ import { Analysis, notes, row, value } from "./analysis.js";
 import { factor } from "./units.js";
 
 const numbers = (text) => text.split(/[,;\s]+/).filter(Boolean).map(Number);
+const [LEAST, MOST, LONGEST] = [1 / 64, 64, 8];
+const isList = (multiples) => multiples.length > 0 && multiples.length <= LONGEST && multiples.every((each) => each >= LEAST && each <= MOST);
 
 export function growth(section) {
   const chart = mount("growth", growthChart);
   return new Analysis(section, {
+    mistake() {
+      const wrong = ["traffic", "chips"].map((name) => section.querySelector(`[data-ask="${name}"]`)).find((field) => !isList(numbers(field.value)));
+      return wrong && `${wrong.getAttribute("aria-label")}: must be 1 to ${LONGEST} numbers from 1/64 to ${MOST}, such as 1, 2, 4.`;
+    },
     asked: () => ({ traffic: numbers(value(section, "traffic")), chips: numbers(value(section, "chips")), remote_only: value(section, "remote_only") === "true", retuned: value(section, "retuned") === "true" }),
     show(answer) {
       section.querySelector("[data-sentences]").replaceChildren(...answer.scenarios.map(({ title, sentence, base_rps: base, base: from }) => {

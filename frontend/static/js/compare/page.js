@@ -12,6 +12,7 @@ const { scenarios } = JSON.parse(document.getElementById("whatif-data").textCont
 const view = new View();
 const charts = analyses(document.querySelector("[data-analyses]"));
 const PATIENCE_MS = 20000;
+const MAY_BE_NONE = /^(link\.|usd_per_kwh$|pue$)/;
 
 const read = (id) => JSON.parse(document.getElementById(id).textContent);
 
@@ -22,13 +23,35 @@ async function ask(query) {
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
   const fresh = page.getElementById("comparison");
   if (!fresh) throw new Error([...page.querySelectorAll(".alert-box li")].map((item) => item.textContent).join(" ") || `The server answered ${response.status}.`);
-  return fresh;
+  return page;
+}
+
+// The prices that hold, with their sources; what somebody types, or has typed wrongly, is left alone.
+function showPrices(page) {
+  for (const fresh of page.querySelectorAll("[data-price]")) {
+    const field = document.getElementById(fresh.id);
+    field.dataset.price = fresh.value;
+    field.parentElement.querySelector(".unit").replaceWith(document.adoptNode(fresh.parentElement.querySelector(".unit")));
+    if (field !== document.activeElement && field.validity.valid) field.value = fresh.value;
+  }
+}
+
+// What stands below the analyses; bills that somebody has opened stay open.
+function showRest(page) {
+  for (const place of document.querySelectorAll("[data-fresh]")) {
+    const open = [...place.querySelectorAll("details")].map((details) => details.open);
+    const fresh = page.querySelector(`[data-fresh="${place.dataset.fresh}"]`);
+    fresh.querySelectorAll("details").forEach((details, at) => { details.open = open[at] ?? false; });
+    place.replaceWith(document.adoptNode(fresh));
+  }
 }
 
 const loop = new Loop(
   ask,
-  (fresh, query, since) => {
-    document.getElementById("comparison").replaceWith(document.adoptNode(fresh));
+  (page, query, since) => {
+    document.getElementById("comparison").replaceWith(document.adoptNode(page.getElementById("comparison")));
+    showPrices(page);
+    showRest(page);
     say("");
     requestAnimationFrame(() => { panel.dataset.whatifMs = (performance.now() - since).toFixed(1); });
     charts.show(read("compare-spec"), read("compare-names"));
@@ -47,8 +70,13 @@ form.addEventListener("submit", (event) => event.preventDefault());
 form.addEventListener("input", ({ target }) => {
   if (target.type === "number" && target.value !== "" && !target.checkValidity()) return say(`${target.labels[0].textContent}: must be a number, 0 or more.`);
   if (target.type === "number" && target.value === "" && target.validity.badInput) return say(`${target.labels[0].textContent}: must be a number.`);
-  view.set(target.name, target.value);
+  if (target.value === "" && MAY_BE_NONE.test(target.name)) view.empty(target.name);
+  else view.set(target.name, target.value);
   return refresh();
+});
+// A chip without a price that is typed has its own.
+form.addEventListener("focusout", ({ target }) => {
+  if (target.value === "" && target.validity.valid && target.dataset.price) target.value = target.dataset.price;
 });
 
 const controls = new DeploymentControls(panel.querySelector("[data-controls]"), scenarios, view, () => {

@@ -6,6 +6,7 @@ import { factor, unitOf, write } from "./units.js";
 
 const OUTCOMES = ["lambda_max_rps", "usd_per_million_tokens", "ttft_p90_s", "ttft_p90_loaded_s"];
 const PERCENT = 100;
+const [LEAST, MOST] = [0.016, 64];
 
 export function sensitivity(section) {
   const charts = Object.fromEntries(OUTCOMES.map((name) => [name, mount(`tornado-${name}`, tornado)]));
@@ -25,17 +26,23 @@ export function sensitivity(section) {
     },
     show(answer) {
       section.querySelector("[data-loaded]").hidden = answer.outcomes.length < OUTCOMES.length;
-      section.querySelector("[data-ranges]").replaceChildren(...answer.inputs.map((input) => rangeRow(input, answer.outcomes[0])));
-      notes(section.querySelector("[data-notes]"), answer.notes);
+      const fields = section.querySelector("[data-ranges]");
+      // Whoever types there goes on typing.
+      if (!fields.contains(document.activeElement)) fields.replaceChildren(...answer.inputs.map((input) => rangeRow(input, answer.outcomes[0])));
+      section.querySelector("[data-own]").hidden = false;
+      notes(section.querySelector("[data-notes]"), [`Each figure is varied by ± ${factor(answer.share * PERCENT)} %${ranges.size ? ", or in its own range" : ""}.`, ...answer.notes]);
       return Promise.all(answer.outcomes.map((outcome) => charts[outcome.outcome].show({ ...answer, outcome })));
     },
   });
 
   section.querySelector("[data-ranges]").addEventListener("change", ({ target }) => {
     const line = target.closest("tr");
-    const [low, high] = [...line.querySelectorAll("input")].map((input) => input.valueAsNumber);
-    if (low > 0 && high > low) ranges.set(line.dataset.input, [low, high]);
-    analysis.ask();
+    const fields = [...line.querySelectorAll("input")];
+    const [low, high] = fields.map((input) => input.valueAsNumber);
+    if (fields.some((input) => input.value === "" && !input.validity.badInput)) ranges.delete(line.dataset.input);
+    else if (fields.every((input) => input.checkValidity()) && high > low) ranges.set(line.dataset.input, [low, high]);
+    else return analysis.say(`${line.querySelector("th").textContent}: needs two factors from ${LEAST} to ${MOST}, the lowest below the highest.`);
+    return analysis.ask();
   });
   return analysis;
 }
@@ -50,7 +57,7 @@ function rangeRow({ name, label, unit, value: given, reason }, { bars }) {
 
 function rangeField(label, number, at) {
   const input = document.createElement("input");
-  Object.assign(input, { type: "number", step: "any", min: "0.016", max: "64", className: "input number", value: factor(number) });
+  Object.assign(input, { type: "number", step: "any", min: LEAST, max: MOST, className: "input number", value: factor(number) });
   input.setAttribute("aria-label", `${label}, ${at ? "highest" : "lowest"} factor`);
   return { nodes: [input] };
 }

@@ -16,6 +16,12 @@ export class View {
     this.write();
   }
 
+  // A price that is none stands in the address: without it, the stored one would hold.
+  empty(name) {
+    this.query.set(name, "");
+    this.write();
+  }
+
   // Fields of a scenario, by path: those that are given, and none of the `paths` beside them.
   change(scenario, paths, values) {
     for (const path of paths) this.query.delete(`set.${scenario}.${path}`);

@@ -30,6 +30,12 @@ export class DeploymentControls extends Controls {
     };
   }
 
+  // The split in words, too, before anything is moved.
+  load(state) {
+    super.load(state);
+    this.read();
+  }
+
   moved() {
     const state = this.read();
     if (!state) return;
