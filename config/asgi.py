@@ -20,7 +20,7 @@ from planner.consumers import JobConsumer  # noqa: E402
 websockets = [re_path(r"^(?:.*/)?ws/jobs/(?P<job_id>[0-9a-f-]{36})/$", JobConsumer.as_asgi())]
 
 # Agents have no origin, which the validator of browsers' sockets would refuse: they have a token.
-agents = re_path(r"^(?:.*/)?ws/ingest/$", ingest)
+agents = re_path(r"^(?:.*/)?ws/ingest/$", ingest)  # type: ignore[arg-type]  # an application, no view
 browsers = re_path(r"", AllowedHostsOriginValidator(URLRouter(websockets)))
 
 application = ProtocolTypeRouter(

@@ -115,6 +115,13 @@ if REDIS_URL:
 else:
     CHANNEL_LAYERS = {"default": {"BACKEND": "config.layers.ThreadSafeLayer", "CONFIG": {"capacity": 1000}}}
 
+# --- telemetry ---------------------------------------------------------------------------------------------------
+
+# Tokens for what is scraped, a file each: the database has only their names.
+CREDENTIALS_DIR = Path(text("PLANNER_CREDENTIALS_DIR", str(DATA_DIR / "credentials")))
+# Whether addresses may be scraped at which clouds tell a machine its secrets, and others of the same link.
+SCRAPE_LINK_LOCAL = flag("PLANNER_SCRAPE_LINK_LOCAL")
+
 # --- security ----------------------------------------------------------------------------------------------------
 
 SECURE_CSP = {

@@ -25,6 +25,23 @@ from frontend.pages.front import front_points
 from frontend.pages.imports import import_file, import_preview
 from frontend.pages.job import job
 from frontend.pages.jobs import jobs
+from frontend.pages.live_mapping import live_mapping
+from frontend.pages.live_sources import (
+    change_live_source,
+    live_source,
+    live_sources,
+    new_live_source,
+    new_live_token,
+    revoke_live_token,
+    switch_live_source,
+)
+from frontend.pages.live_targets import (
+    change_live_target,
+    live_targets,
+    new_live_target,
+    remove_live_target,
+    test_live_target,
+)
 from frontend.pages.optimiser import keep_scenario, optimiser, optimiser_question
 from frontend.pages.scenarios import archive_scenario, new_scenario, scenario, scenario_file, scenarios
 from frontend.pages.simulator import replications, simulate
@@ -65,6 +82,23 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("scenarios/<slug:name>/", scenario, name="scenario-page"),
     path("scenarios/<slug:name>/archive/", archive_scenario, name="archive-scenario"),
     re_path(r"^scenarios/(?P<name>[-\w]+)\.(?P<ending>yaml|json)$", scenario_file, name="scenario-file"),
+    path("live/sources/", live_sources, name="live-sources"),
+    path("live/sources/new/", new_live_source, name="new-live-source"),
+    path("live/sources/<slug:name>/", live_source, name="live-source-page"),
+    path("live/sources/<slug:name>/change/", change_live_source, name="change-live-source"),
+    path("live/sources/<slug:name>/switch/", switch_live_source, name="switch-live-source"),
+    path("live/sources/<slug:name>/tokens/", new_live_token, name="new-live-token"),
+    path("live/sources/<slug:name>/tokens/<int:token_id>/revoke/", revoke_live_token, name="revoke-live-token"),
+    path("live/targets/", live_targets, name="live-targets"),
+    path("live/targets/new/", new_live_target, {"kind": "target"}, name="new-live-target"),
+    path("live/targets/<slug:name>/", change_live_target, {"kind": "target"}, name="change-live-target"),
+    path("live/targets/<slug:name>/test/", test_live_target, {"kind": "target"}, name="test-live-target"),
+    path("live/targets/<slug:name>/remove/", remove_live_target, {"kind": "target"}, name="remove-live-target"),
+    path("live/pulls/new/", new_live_target, {"kind": "pull"}, name="new-live-pull"),
+    path("live/pulls/<slug:name>/", change_live_target, {"kind": "pull"}, name="change-live-pull"),
+    path("live/pulls/<slug:name>/test/", test_live_target, {"kind": "pull"}, name="test-live-pull"),
+    path("live/pulls/<slug:name>/remove/", remove_live_target, {"kind": "pull"}, name="remove-live-pull"),
+    path("live/mapping/", live_mapping, name="live-mapping"),
     path("catalogue/import/", import_file, name="import-page"),
     path("catalogue/import/<uuid:upload_id>/", import_preview, name="import-preview"),
     path("catalogue/", include("frontend.pages.catalogue.urls")),

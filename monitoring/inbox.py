@@ -25,6 +25,8 @@ class Offer:
     seq: int | None = None
     rejected: int = 0
     skew_ms: int | None = None
+    is_seen: bool = True
+    """False where it is not of the source, but what we say of it: that it did not answer."""
     points: int = field(init=False)
     payload: bytes = field(init=False)
 
@@ -73,7 +75,7 @@ def _note(source: Source, taken: Sequence[Offer]) -> None:
             skew = offer.skew_ms if skew is None else round(skew + SMOOTHING * (offer.skew_ms - skew))
     Source.objects.filter(pk=source.pk).update(
         last_seq=source.last_seq,
-        last_seen_ms=max(offer.received_ms for offer in taken),
+        last_seen_ms=max((each.received_ms for each in taken if each.is_seen), default=source.last_seen_ms),
         skew_ms=skew,
         accepted=F("accepted") + sum(offer.points for offer in taken),
         rejected=F("rejected") + sum(offer.rejected for offer in taken),

@@ -124,3 +124,41 @@ class Lease(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name}: {self.holder}"
+
+
+class Fetched(models.Model):
+    """What we ask ourselves, at intervals, and how it answered last; its source says of what it is."""
+
+    source = models.OneToOneField(Source, on_delete=models.CASCADE, related_name="%(class)s")
+    url = models.CharField(max_length=500)
+    interval_s = models.FloatField(default=5.0)
+    timeout_s = models.FloatField(default=4.0)
+    bearer_token_file = models.CharField(
+        max_length=100, blank=True, help_text="Its name in the credentials' directory."
+    )
+    up = models.BooleanField(null=True, help_text="Whether the last answer could be read; none: not asked yet.")
+    last_fetched_ms = models.BigIntegerField(null=True)
+    last_duration_ms = models.PositiveIntegerField(null=True)
+    last_series = models.PositiveIntegerField(
+        null=True, help_text="Of the last answer: series that are signals of ours."
+    )
+    last_error = models.CharField(max_length=500, blank=True)
+
+    class Meta:
+        abstract = True
+        ordering: ClassVar[list[str]] = ["source__name"]
+
+    def __str__(self) -> str:
+        return f"{self.source_id}: {self.url}"
+
+
+class Target(Fetched):
+    """A page of metrics in Prometheus' text format."""
+
+
+class Pull(Fetched):
+    """A server that answers PromQL; `url` is what comes before `/api/v1/query`."""
+
+    queries = models.JSONField(
+        help_text="query, and signal and scale, or name and kind; see monitoring.sources.promql."
+    )

@@ -247,8 +247,9 @@ def _commit(offers: list[Offer]) -> list[bool]:
     return inbox.commit(offers)
 
 
-def _expire() -> int:
-    return retention.expire(int(time.time() * 1000))
+def _expire() -> bool:
+    """Whether there may be more."""
+    return retention.expire(int(time.time() * 1000)) > 0
 
 
 def is_full(problem: DatabaseError) -> bool:

@@ -14,7 +14,7 @@ import msgspec
 type Kind = Literal["counter", "gauge", "histogram", "untyped"]
 
 
-class Histogram(msgspec.Struct, frozen=True, array_like=True):
+class Histogram(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Observations by bucket: `bounds` are upper ones, rising, without +Inf; `counts` has one more, each bucket alone.
 
     `total` is the sum of all observations; NaN where the system does not tell it.
@@ -25,7 +25,7 @@ class Histogram(msgspec.Struct, frozen=True, array_like=True):
     total: float = math.nan
 
 
-class Point(msgspec.Struct, frozen=True, array_like=True):
+class Point(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A value at a time in epoch milliseconds. `start_ms` is when a counter began, where the system tells it."""
 
     ts_ms: int
@@ -33,7 +33,7 @@ class Point(msgspec.Struct, frozen=True, array_like=True):
     start_ms: int | None = None
 
 
-class Reading(msgspec.Struct, frozen=True):
+class Reading(msgspec.Struct, frozen=True, gc=False):
     """One series. Counters and histograms are cumulative, unless `is_delta`: then each point is an increase."""
 
     name: str

@@ -60,6 +60,7 @@ _ALL = (
     Signal("failed_kv_transfers", "counter", "transfer", "Transfers of KVCache that failed.", ("link",)),
     # --- the sources themselves
     Signal("up", "gauge", "1", "Whether the last scrape of the source succeeded: 1 or 0.", ()),
+    Signal("scrape_s", "gauge", "s", "How long the last scrape of the source took.", ()),
 )  # fmt: skip
 SIGNALS = {signal.name: signal for signal in _ALL}
 """By name."""

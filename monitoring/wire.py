@@ -11,7 +11,7 @@ from monitoring.readings import Point
 type Kind = Literal["counter", "gauge", "histogram", "delta", "delta_histogram"]
 
 
-class Mapped(msgspec.Struct, frozen=True, array_like=True):
+class Mapped(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Points of one canonical series; `labels` are sorted pairs."""
 
     signal: str

@@ -3,9 +3,23 @@
 from django.urls import URLPattern, URLResolver, path
 
 from monitoring.api.query import ExportView, QueryView, SeriesView
+from monitoring.api.recording import RecordingView
+from monitoring.api.sources import SourcesView, SourceView, TokensView, TokenView
+from monitoring.api.targets import PullsView, PullTestView, PullView, TargetsView, TargetTestView, TargetView
 
 urlpatterns: list[URLPattern | URLResolver] = [
+    path("sources/", SourcesView.as_view(), name="live-sources-list"),
+    path("sources/<slug:name>/", SourceView.as_view(), name="live-source"),
+    path("sources/<slug:name>/tokens/", TokensView.as_view(), name="live-tokens"),
+    path("sources/<slug:name>/tokens/<int:token_id>/", TokenView.as_view(), name="live-token"),
+    path("targets/", TargetsView.as_view(), name="live-targets-list"),
+    path("targets/<slug:name>/", TargetView.as_view(), name="live-target"),
+    path("targets/<slug:name>/test/", TargetTestView.as_view(), name="live-target-test"),
+    path("pulls/", PullsView.as_view(), name="live-pulls-list"),
+    path("pulls/<slug:name>/", PullView.as_view(), name="live-pull"),
+    path("pulls/<slug:name>/test/", PullTestView.as_view(), name="live-pull-test"),
     path("series/", SeriesView.as_view(), name="live-series"),
     path("query/", QueryView.as_view(), name="live-query"),
     path("export/", ExportView.as_view(), name="live-export"),
+    path("recording/", RecordingView.as_view(), name="live-recording"),
 ]

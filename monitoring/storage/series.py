@@ -7,6 +7,8 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import msgspec
+
 from monitoring.models import Series
 from monitoring.readings import Histogram
 from monitoring.wire import Mapped
@@ -24,8 +26,7 @@ class Known:
     wrap_bits: int
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(msgspec.Struct, frozen=True, gc=False):
     """What a series is: the key by which it is found."""
 
     source_id: int

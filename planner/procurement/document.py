@@ -149,9 +149,7 @@ def _look_up_listed(raw: dict[str, Any], catalogue: Catalogue) -> None:
             raw[field] = [
                 {"name": name, "usd_per_gpu_hour": offer["usd_per_gpu_hour"]} for name, offer in chosen.items()
             ]
-            origins |= {
-                f"{field}.{name}": origin(offer, "usd_per_gpu_hour") for name, offer in chosen.items()
-            }
+            origins |= {f"{field}.{name}": origin(offer, "usd_per_gpu_hour") for name, offer in chosen.items()}
 
 
 def _offered(raw: dict[str, Any], price: Mapping[str, Any], field: str, catalogue: Catalogue) -> dict[str, Any]:

@@ -33,6 +33,12 @@ PAGES = {
         f"/optimiser/{problem}/?scenario={CASE}" for problem in ("equal_cost", "least_cost", "front", "break_even")
     ],
     "simulate": [f"/simulate/?scenario={CASE}"],
+    "live-sources": ["/live/sources/"],
+    "new-live-source": ["/live/sources/new/"],
+    "live-mapping": ["/live/mapping/"],
+    "live-targets": ["/live/targets/"],
+    "new-live-target": ["/live/targets/new/"],
+    "new-live-pull": ["/live/pulls/new/"],
     "scenarios-page": ["/scenarios/"],
     "new-scenario": ["/scenarios/new/"],
     "scenario-page": [f"/scenarios/{CASE}/"],
@@ -61,13 +67,17 @@ PAGES = {
     "catalogue-revision": ["/catalogue/hardware/h200/history/1/"],
 }
 """Where each kind of page can be seen, by the name of its address; of jobs and imports see `made`."""
-MADE = {"job-page", "import-preview"}
+MADE = {
+    "job-page", "import-preview", "live-source-page", "change-live-source", "revoke-live-token",
+    "change-live-target", "change-live-pull", "remove-live-target", "remove-live-pull",
+}  # fmt: skip
 NO_PAGES = {
     "home", "logout", "case-study-under-load", "keep-scenario", "archive-scenario", "scenario-file",
     "job-result-json", "job-result-csv", "job-points", "job-scenario", "job-replications", "job-variants",
     "archive-comparison", "comparison-file", "comparison-table", "simulate-comparison",
     "catalogue-whole", "catalogue-csv", "catalogue-file", "catalogue-archive", "catalogue-restore",
-    "catalogue-restore-revision",
+    "catalogue-restore-revision", "test-live-target", "test-live-pull",
+    "switch-live-source", "new-live-token",
 }  # fmt: skip
 """Names of addresses that lead elsewhere, are downloads, or are only posted to. The API's own page is not among the
 pages: it is Swagger's, whose colours and sizes are not ours."""
@@ -96,6 +106,11 @@ JOBS = [
     ),
 ]
 """One job of each kind that has an answer of its own, as small as it may be."""
+ASKED = {
+    "targets": {"name": "no-metrics", "url": "http://127.0.0.1:9/metrics", "labels": {"role": "prefill"}},
+    "pulls": {"name": "no-prometheus", "url": "http://127.0.0.1:9", "queries": [{"query": "up"}]},
+}
+"""A target and a server of queries, neither of which answers."""
 CONFIG = {
     "model_type": "llama", "num_hidden_layers": 2, "hidden_size": 512, "num_attention_heads": 4,
     "num_key_value_heads": 2, "max_position_embeddings": 8192, "torch_dtype": "bfloat16",
@@ -104,7 +119,7 @@ CONFIG = {
 
 @pytest.fixture(scope="module")
 def made(server):
-    """Addresses of what is not there from the beginning: jobs that have ended, and a file that was read."""
+    """Addresses of what is not there from the beginning: jobs that ended, a file that was read, what is scraped."""
     answers = [server.request("POST", f"/api/v1/{address}/", body) for address, body in JOBS]
     refused = [answer for answer in answers if answer.status != 201]
     assert not refused, [answer.document for answer in refused]
@@ -113,7 +128,18 @@ def made(server):
     for job in jobs:
         ended = server.when_ended(job, within_s=120)
         assert ended["state"] == "succeeded", ended
-    return [f"/jobs/{job}/" for job in jobs] + [f"/catalogue/import/{read['id']}/"]
+    asked = [
+        f"/live/{kind}/{described['name']}/"
+        for kind, described in ASKED.items()
+        if server.request("POST", f"/api/v1/live/{kind}/", described).status == 201
+    ]
+    assert len(asked) == len(ASKED)
+    source = server.request("POST", "/api/v1/live/sources/", {"name": "gateway-a", "labels": {"role": "router"}})
+    token = server.request("POST", "/api/v1/live/sources/gateway-a/tokens/")
+    assert (source.status, token.status) == (201, 201)
+    sources = [f"/live/sources/gateway-a/{end}" for end in ("", "change/", f"tokens/{token.document['id']}/revoke/")]
+    pages = [f"/jobs/{job}/" for job in jobs] + [f"/catalogue/import/{read['id']}/"]
+    return pages + sources + asked + [f"{address}remove/" for address in asked]
 
 
 def found(page):

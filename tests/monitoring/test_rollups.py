@@ -1,5 +1,6 @@
 """Rollups against a plain recomputation from the set of samples, whatever the order in which they came."""
 
+import itertools
 import math
 
 import pytest
@@ -140,7 +141,7 @@ def test_histograms_sum_their_increases(given, counts):
     for resolution_s in RESOLUTIONS_S:
         size = resolution_s * 1000
         wanted = {point.ts_ms // size * size: 0 for point in points}
-        for before, point in zip(points, points[1:], strict=False):
+        for before, point in itertools.pairwise(points):
             if point.ts_ms - before.ts_ms <= GAP_MS:
                 wanted[point.ts_ms // size * size] += sum(counts)
         found = {row.bucket_ms: row.count for row in Rollup.objects.filter(resolution_s=resolution_s)}

@@ -18,10 +18,13 @@ from django.contrib.auth import get_user_model
 from django.core.management import BaseCommand, CommandError, call_command
 from django.db import connection
 
+from planner.management.demonstration import SCENARIO, Demonstration
 from planner.seeding import seed
 
 BACKLOG = 2048
 GRACE_S = 1
+MOST_FRAME_BYTES = 2**20
+"""Of a websocket: a larger frame ends its connection with 1009."""
 
 
 class Command(BaseCommand):
@@ -31,16 +34,24 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--host", default="127.0.0.1")
         parser.add_argument("--port", type=int, default=8000)
+        parser.add_argument(
+            "--demo",
+            nargs="?",
+            const=SCENARIO,
+            metavar="SCENARIO",
+            help="sends simulated telemetry to itself, for ever",
+        )
 
-    def handle(self, *, host: str, port: int, **_: Any) -> None:
+    def handle(self, *, host: str, port: int, demo: str | None = None, **_: Any) -> None:
         # First of all, so that a second start with the port taken changes nothing.
         with listen(host, port) as listener:
             call_command("migrate", verbosity=0, interactive=False)
             write_ahead()
             seed()
             self._create_admin()
-            server = Server(listener, on_ready=self._say_where)
-            server.run(sockets=[listener])
+            with Demonstration(demo) as demonstration:
+                server = Server(listener, on_ready=self._then(demonstration.start))
+                server.run(sockets=[listener])
         if not server.started:
             raise CommandError("The server did not start; the reason is above.")
 
@@ -54,6 +65,15 @@ class Command(BaseCommand):
         users.create_superuser(username="admin", password=password)
         shown = "as set by ADMIN_PASSWORD" if given else f"{password} (shown only this once)"
         self.stdout.write(f"Account for changes: admin, password {shown}")
+
+    def _then(self, start: Callable[[str, int], None]) -> Callable[[str, int], None]:
+        """Says where it is, and goes on."""
+
+        def ready(host: str, port: int) -> None:
+            self._say_where(host, port)
+            start(host, port)
+
+        return ready
 
     def _say_where(self, host: str, port: int) -> None:
         shown = f"[{host}]" if ":" in host else host
@@ -74,6 +94,7 @@ class Server(uvicorn.Server):
                 access_log=False,
                 server_header=False,
                 timeout_graceful_shutdown=GRACE_S,
+                ws_max_size=MOST_FRAME_BYTES,
             )
         )
         self._address: tuple[str, int] = listener.getsockname()[:2]

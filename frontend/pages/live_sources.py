@@ -1,0 +1,97 @@
+"""The sources of telemetry: who sends, how each does, its tokens."""
+
+from __future__ import annotations
+
+import time
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from frontend.live_sources import SourceForm, row
+from monitoring import registry, tokens
+from monitoring.models import Source, Token
+
+
+@require_safe
+def live_sources(request: HttpRequest) -> HttpResponse:
+    """All sources with their state; the page's script keeps it up to date."""
+    now_ms = round(time.time() * 1000)
+    rows = [row(source, now_ms) for source in Source.objects.all()]
+    return render(request, "live/sources.html", {"rows": rows, "states": registry.STATES})
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def new_live_source(request: HttpRequest) -> HttpResponse:
+    """The form for a new source."""
+    form = SourceForm(request.POST or None)
+    source = Source()
+    if request.method == "POST" and form.is_valid() and form.store(source):
+        messages.success(request, f"Source {source.name} is stored. Now give it a token.")
+        return redirect("live-source-page", source.name)
+    return render(request, "live/source_form.html", {"form": form, "source": None})
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def change_live_source(request: HttpRequest, name: str) -> HttpResponse:
+    """The form for one that is there."""
+    source = get_object_or_404(Source, name=name)
+    given = {"name": source.name, "systems": source.systems, **source.labels}
+    form = SourceForm(request.POST or None, initial=given)
+    if request.method == "POST" and form.is_valid() and form.store(source):
+        messages.success(request, f"Source {source.name} is changed; what it sent before keeps its labels.")
+        return redirect("live-source-page", source.name)
+    return render(request, "live/source_form.html", {"form": form, "source": source, "name": name})
+
+
+@require_safe
+def live_source(request: HttpRequest, name: str) -> HttpResponse:
+    """One source: its state, what of it is rejected, its tokens."""
+    return _page(request, get_object_or_404(Source, name=name))
+
+
+def _page(request: HttpRequest, source: Source, secret: str = "") -> HttpResponse:
+    shown = row(source, round(time.time() * 1000))
+    context = {"source": source, "row": shown, "secret": secret, "most_tokens": tokens.MOST_AT_ONCE}
+    return render(request, "live/source.html", context)
+
+
+@login_required
+@require_POST
+def switch_live_source(request: HttpRequest, name: str) -> HttpResponse:
+    """Takes telemetry from it, or no longer."""
+    source = get_object_or_404(Source, name=name)
+    source.enabled = not source.enabled
+    source.save(update_fields=["enabled"])
+    return redirect("live-source-page", name)
+
+
+@login_required
+@never_cache
+@require_POST
+def new_live_token(request: HttpRequest, name: str) -> HttpResponse:
+    """The page with a new token, which no other page will ever show."""
+    source = get_object_or_404(Source, name=name)
+    try:
+        _, secret = tokens.create(source)
+    except tokens.TooMany as problem:
+        messages.error(request, f"{problem}.")
+        return redirect("live-source-page", name)
+    return _page(request, source, secret)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def revoke_live_token(request: HttpRequest, name: str, token_id: int) -> HttpResponse:
+    """Asks first."""
+    token = get_object_or_404(Token, source__name=name, pk=token_id)
+    if request.method == "POST":
+        tokens.revoke(token)
+        messages.success(request, f"The token {token.hint}… is revoked.")
+        return redirect("live-source-page", name)
+    return render(request, "live/revoke.html", {"token": token, "source": token.source})

@@ -1,0 +1,1 @@
+"""Where telemetry comes in: a websocket, and addresses for OTLP and remote write."""

@@ -1,0 +1,265 @@
+"""Readings to canonical series: names, labels and units, each quantity once, and nothing invented.
+
+* An absent series is absent: no zero stands for it.
+* Of names that tell the same quantity (aliases) the best that a source has counts, the others are told as aliases.
+* A series that stands twice in one message is taken once.
+* Series that differ only in labels which we do not keep (ranks, tenants) are added up, at the same times only, and only
+  while all of them are there. A sum over other series is another count: `start_ms` changes with what is summed, with
+  the name that it is read from and with the scale, so that nobody takes a difference over such a change for traffic.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from monitoring.mapping.combining import Ignored, Key, Members, Taken, combined
+from monitoring.mapping.compiling import AliasKey, Compiled, Labels, Resolved, Target, start_key
+from monitoring.mapping.schema import Rule
+from monitoring.readings import Histogram, Point, Reading
+from monitoring.signals import SIGNALS
+from monitoring.wire import Mapped
+
+MOST_KNOWN = 100_000
+"""Series whose meaning is remembered for a source; beyond them it is worked out again."""
+ALIAS_MEMORY_MS = 600_000
+"""A better name that was not seen for so long does not stand in the way of a worse one any more."""
+LATEST_S = 1e11
+"""Seconds since 1970 (year 5138) that can be a time."""
+MINUTE_MS = 60_000
+MOVES_MS = 5_000
+"""A start that is worked out from an uptime moves a little from page to page: its minute is kept while it does so."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of a message's readings."""
+
+    mapped: list[Mapped]
+    ignored: list[Ignored]
+
+
+@dataclass(slots=True)
+class Best:
+    """The name that counts among aliases."""
+
+    choice: int
+    name: str
+    ts_ms: int
+
+
+@dataclass(slots=True)
+class State:
+    """What is remembered of one source between its messages. Losing it costs nothing but time."""
+
+    made_for: tuple[Compiled, Labels] | None = None
+    known: dict[tuple[str, str, tuple[tuple[str, str], ...]], Resolved] = field(default_factory=dict)
+    aliases: dict[AliasKey, Best] = field(default_factory=dict)
+    starts: dict[tuple[str, Labels], int] = field(default_factory=dict)
+    members: Members = field(default_factory=Members)
+
+    def prepare(self, compiled: Compiled, labels: Mapping[str, str]) -> None:
+        """Forgets what was worked out for other mappings or labels."""
+        its_labels = tuple(sorted(labels.items()))
+        is_same = self.made_for is not None and self.made_for[0] is compiled and self.made_for[1] == its_labels
+        if not is_same or len(self.known) > MOST_KNOWN:
+            self.made_for = (compiled, its_labels)
+            for each in (self.known, self.aliases, self.starts):
+                each.clear()
+            self.members = Members()
+
+
+def map_readings(readings: Sequence[Reading], labels: Mapping[str, str], compiled: Compiled, state: State) -> Outcome:
+    """The canonical series of a message, whatever the order of its readings.
+
+    `labels` are those of the source or target (role, cluster, datacenter, instance, model, link). Never raises for what
+    a sender has sent: every reading is mapped, or in `ignored` with a reason.
+    """
+    taken, ignored = take(readings, labels, compiled, state)
+    sums: dict[Key, list[Taken]] = {}
+    for each in taken:
+        sums.setdefault((each.target.rule.signal, each.kind, each.target.labels), []).append(each)
+    mapped = []
+    for key, parts in sums.items():
+        points, left_out = combined(key, parts, state.members)
+        ignored.extend(left_out)
+        if points:
+            mapped.append(Mapped(key[0], key[1], key[2], points, _wrap_bits(parts[0].target.rule)))  # type: ignore[arg-type]
+    return Outcome(mapped, ignored)
+
+
+def _wrap_bits(rule: Rule) -> int:
+    """In our unit: octets of 32 bits begin again at 2^35 bits."""
+    return 0 if rule.wrap_bits is None else rule.wrap_bits + round(math.log2(rule.scale))
+
+
+def take(
+    readings: Sequence[Reading], labels: Mapping[str, str], compiled: Compiled, state: State
+) -> tuple[list[Taken], list[Ignored]]:
+    """Each reading by itself: what it is of ours, or why it is nothing."""
+    state.prepare(compiled, labels)
+    ignored: list[Ignored] = []
+    met: set[tuple[Labels, int]] = set()
+    found: list[tuple[int, Reading, Target]] = []
+    for index, reading in enumerate(readings):
+        resolved = _resolved(reading, labels, compiled, state)
+        if not resolved.targets:
+            ignored.append(Ignored(index, reading.name, resolved.why, resolved.reason))
+        elif not reading.points:
+            ignored.append(Ignored(index, reading.name, "value", "has no values"))
+        elif (mark := (resolved.series, reading.points[0].ts_ms)) in met:
+            ignored.append(Ignored(index, reading.name, "duplicate", "stands there twice; taken once"))
+        else:
+            met.add(mark)
+            for target in resolved.targets:
+                found.append((index, reading, target))
+                _note_aliases(target, reading, state)
+    taken: list[Taken] = []
+    for index, reading, target in found:
+        outcome = _taken(index, reading, target, state)
+        if isinstance(outcome, Taken):
+            taken.append(outcome)
+        else:
+            ignored.append(outcome)
+    return taken, ignored
+
+
+def _resolved(reading: Reading, labels: Mapping[str, str], compiled: Compiled, state: State) -> Resolved:
+    key = (reading.name, reading.kind, tuple(reading.labels.items()))
+    resolved = state.known.get(key)
+    if resolved is None:
+        resolved = state.known[key] = compiled.resolve(reading.name, reading.labels, labels, reading.kind)
+    if resolved.why == "start":
+        _note_start(reading, compiled, state)
+    return resolved
+
+
+def _note_start(reading: Reading, compiled: Compiled, state: State) -> None:
+    """Keeps since when a process has been counting, in milliseconds."""
+    key = (reading.name, start_key(reading.labels))
+    for point in reading.points:
+        if isinstance(point.value, Histogram) or not 0 < point.value < LATEST_S:
+            continue
+        told_ms = round(point.value * 1000)
+        if compiled.starts[reading.name] == "time":
+            state.starts[key] = told_ms
+        elif not _is_same_start(state.starts.get(key), point.ts_ms - told_ms):
+            state.starts[key] = (point.ts_ms - told_ms) // MINUTE_MS * MINUTE_MS
+
+
+def _is_same_start(minute_ms: int | None, start_ms: int) -> bool:
+    return minute_ms is not None and -MOVES_MS <= start_ms - minute_ms < MINUTE_MS + MOVES_MS
+
+
+def _note_aliases(target: Target, reading: Reading, state: State) -> None:
+    """Keeps the best name under which the quantity comes, and when it came last."""
+    ts_ms = reading.points[-1].ts_ms
+    for key, choice in target.aliases:
+        best = state.aliases.get(key)
+        if best is not None and choice == best.choice:
+            best.ts_ms = max(ts_ms, best.ts_ms)
+        elif best is None or choice < best.choice or ts_ms - best.ts_ms > ALIAS_MEMORY_MS:
+            state.aliases[key] = Best(choice, reading.name, ts_ms)
+
+
+def _better(target: Target, state: State) -> str | None:
+    """The name that tells the same, and counts instead."""
+    for key, choice in target.aliases:
+        best = state.aliases[key]
+        if best.choice < choice:
+            return best.name
+    return None
+
+
+def _taken(index: int, reading: Reading, target: Target, state: State) -> Taken | Ignored:
+    """The reading in our unit, or why it is not taken."""
+    if (better := _better(target, state)) is not None:
+        return Ignored(index, reading.name, "alias", f"the same as {better}, not counted twice")
+    kind = _kind(reading, target)
+    if isinstance(kind, Unfit):
+        return Ignored(index, reading.name, "kind", kind.reason)
+    points = tuple(each for each in _converted(reading.points, target.rule, kind) if each is not None)
+    if not points:
+        return Ignored(index, reading.name, "value", _no_value(reading.points[0].value, target.rule))
+    start_ms = None if kind == "gauge" else _start(target, state)
+    if start_ms is not None and not reading.is_delta:
+        points = tuple(Point(each.ts_ms, each.value, each.start_ms or start_ms) for each in points)
+    return Taken(index, reading.name, kind, target, points)
+
+
+def _start(target: Target, state: State) -> int | None:
+    """Since when the process has been counting, if it told."""
+    metric = target.system.start_metric or target.system.uptime_metric
+    return None if metric is None else state.starts.get((metric, target.start_key))
+
+
+@dataclass(frozen=True, slots=True)
+class Unfit:
+    """Why a reading's values cannot be the signal's."""
+
+    reason: str
+
+
+def _kind(reading: Reading, target: Target) -> str | Unfit:
+    """What the points are: counter, gauge, histogram, or increases (delta) of the first and the last."""
+    rule, wanted = target.rule, SIGNALS[target.rule.signal].kind
+    if reading.kind == "histogram":
+        if wanted != "histogram" and rule.take is None:
+            return Unfit(
+                f"is a histogram, and the mapping does not say what to take of it for the {wanted} {rule.signal}"
+            )
+    elif wanted == "histogram":
+        return Unfit(f"is {_article(reading.kind)}, and {rule.signal} needs a histogram")
+    elif rule.take is not None and not target.is_apart:
+        return Unfit(f"is {_article(reading.kind)}, and the mapping takes the {rule.take} of a histogram")
+    elif not _may_be(reading.kind, wanted, rule):
+        return Unfit(f"is {_article(reading.kind)}, and the mapping does not say (kind) that it is a {wanted}")
+    if reading.is_delta and wanted != "gauge":
+        return "delta" if wanted == "counter" else "delta_histogram"
+    return wanted
+
+
+def _may_be(kind: str, wanted: str, rule: Rule) -> bool:
+    """Whether values of a kind are the signal's: untyped ones are gauges, and counters only if the mapping says so."""
+    return kind == wanted or rule.kind == wanted or (kind == "untyped" and wanted == "gauge")
+
+
+def _article(kind: str) -> str:
+    return "untyped" if kind == "untyped" else f"a {kind}"
+
+
+def _converted(points: Sequence[Point], rule: Rule, kind: str) -> Iterator[Point | None]:
+    """Points in our unit; None where a point says nothing."""
+    scale, unknown = rule.scale, rule.unknown
+    is_plain = scale == 1.0 and not unknown
+    for point in points:
+        value = point.value
+        if isinstance(value, Histogram):
+            yield _of_histogram(point, value, rule, kind)
+        elif not math.isfinite(value * scale) or value in unknown or (value < 0 and kind != "gauge"):
+            yield None
+        else:
+            yield point if is_plain else Point(point.ts_ms, value * scale, point.start_ms)
+
+
+def _of_histogram(point: Point, value: Histogram, rule: Rule, kind: str) -> Point | None:
+    """The histogram in our unit, or what the rule takes of it."""
+    if rule.take is not None:
+        taken = value.total * rule.scale if rule.take == "sum" else sum(value.counts)
+        return Point(point.ts_ms, taken, point.start_ms) if math.isfinite(taken) else None
+    if not kind.endswith("histogram"):
+        return None
+    if rule.scale == 1.0:
+        return point
+    bounds = tuple(bound * rule.scale for bound in value.bounds)
+    return Point(point.ts_ms, Histogram(bounds, value.counts, value.total * rule.scale), point.start_ms)
+
+
+def _no_value(value: float | Histogram, rule: Rule) -> str:
+    """Why none of a reading's points is taken, by its first."""
+    if isinstance(value, Histogram):
+        return "does not tell its sum"
+    if value in rule.unknown:
+        return f"{value:g} says that it is not known"
+    return f"{value:g} is less than nothing" if math.isfinite(value * rule.scale) else f"{value:g} is no value"
