@@ -7,7 +7,7 @@ from typing import Any
 
 from django import forms
 
-from monitoring import mapping, registry
+from monitoring import mappings, registry
 from monitoring.models import Source
 from monitoring.signals import VALUES
 
@@ -28,7 +28,7 @@ class SourceForm(forms.Form):
         super().__init__(*args, **more)
         for name in registry.LABELS:
             self.fields[name] = _label_field(name)
-        choices = [(each.name, f"{each.name}: {each.title}") for each in mapping.shipped().values()]
+        choices = [(each.name, f"{each.name}: {each.title}") for each in mappings.known().values()]
         self.fields["systems"] = forms.MultipleChoiceField(
             choices=choices,
             required=False,

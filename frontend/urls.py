@@ -25,7 +25,7 @@ from frontend.pages.front import front_points
 from frontend.pages.imports import import_file, import_preview
 from frontend.pages.job import job
 from frontend.pages.jobs import jobs
-from frontend.pages.live_mapping import live_mapping
+from frontend.pages.live_mapping import change_live_mapping, live_mapping, remove_live_mapping
 from frontend.pages.live_sources import (
     change_live_source,
     live_source,
@@ -99,6 +99,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("live/pulls/<slug:name>/test/", test_live_target, {"kind": "pull"}, name="test-live-pull"),
     path("live/pulls/<slug:name>/remove/", remove_live_target, {"kind": "pull"}, name="remove-live-pull"),
     path("live/mapping/", live_mapping, name="live-mapping"),
+    path("live/mapping/<slug:name>/", change_live_mapping, name="change-live-mapping"),
+    path("live/mapping/<slug:name>/remove/", remove_live_mapping, name="remove-live-mapping"),
     path("catalogue/import/", import_file, name="import-page"),
     path("catalogue/import/<uuid:upload_id>/", import_preview, name="import-preview"),
     path("catalogue/", include("frontend.pages.catalogue.urls")),

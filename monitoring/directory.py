@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 from django.db import connection
 
+from monitoring import mappings
 from monitoring.models import Source, Token
 from monitoring.tokens import digest
 
@@ -106,7 +107,8 @@ def _last_seq(source_id: int) -> int | None:
 
 
 def read(used: set[int]) -> dict[str, Known]:
-    """All tokens of sources that may send, by digest; notes the use of these."""
+    """All tokens of sources that may send, by digest; notes the use of these, and has the mappings read anew."""
+    mappings.refresh()
     if used:
         Token.objects.filter(pk__in=used).update(last_used_at=datetime.now(UTC))
     tokens = Token.objects.filter(source__enabled=True).select_related("source")

@@ -11,14 +11,12 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cache
 
 import msgspec
 
-from monitoring import mapping
+from monitoring import mappings
 from monitoring.directory import Directory, Known
 from monitoring.inbox import Offer
-from monitoring.mapping.compiling import Compiled, compiled
 from monitoring.mapping.engine import State, map_readings
 from monitoring.pipeline import Pipeline
 from monitoring.readings import Histogram, Point, Reading, Rejected
@@ -86,7 +84,9 @@ class Intake:
         found, refused = in_window(readings, now_ms, late_ms)
         memory = self._memories.setdefault(known.source_id, _Memory())
         with memory.lock:
-            outcome = map_readings(joined(found), dict(known.labels), mappings(known.systems), memory.mapping)
+            outcome = map_readings(
+                joined(found), dict(known.labels), mappings.compiled_for(known.systems), memory.mapping
+            )
         series = []
         for each in outcome.mapped:
             reason = unfit(each)
@@ -111,13 +111,6 @@ class Intake:
         """Ends its threads."""
         self.directory.close()
         self._thread.shutdown(wait=True)
-
-
-@cache
-def mappings(systems: tuple[str, ...]) -> Compiled:
-    """The mappings of these names, in their order; all that there are where none is named."""
-    known = mapping.shipped()
-    return compiled([known[name] for name in systems if name in known] or known.values())
 
 
 def in_window(readings: Sequence[Reading], now_ms: int, late_ms: int = LATE_MS) -> tuple[list[Reading], list[Rejected]]:

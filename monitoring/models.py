@@ -44,6 +44,22 @@ class Token(models.Model):
         return f"{self.source_id}: {self.hint}…"
 
 
+class OwnMapping(models.Model):
+    """A mapping that somebody has put beside those that the product comes with, or in the place of one of them."""
+
+    name = models.CharField(max_length=100, primary_key=True)
+    text = models.TextField(help_text="YAML as it was typed; checked before it is stored.")
+    revision = models.PositiveIntegerField(default=1, help_text="Counts the changes.")
+    changed_at = models.DateTimeField(auto_now=True)
+    changed_by = models.CharField(max_length=150, blank=True, default="")
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class Frame(models.Model):
     """What was acknowledged and is not sorted in yet: the inbox of the one writer, in the order of its ids."""
 

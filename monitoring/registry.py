@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from monitoring import mapping, running
+from monitoring import mappings, running
 from monitoring.models import Source
 from monitoring.signals import PLACE, VALUES
 
@@ -88,7 +88,7 @@ def _of_labels(labels: Any) -> Iterator[str]:
 
 
 def _of_systems(systems: Any) -> Iterator[str]:
-    known = mapping.shipped()
+    known = mappings.known()
     if not isinstance(systems, Sequence) or isinstance(systems, str):
         yield "must be a list of mappings' names"
         return

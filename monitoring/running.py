@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from monitoring.intake import Intake, mappings
+from monitoring import mappings
+from monitoring.intake import Intake
 from monitoring.pipeline import Pipeline
 from monitoring.scraping import Scraping
 
@@ -17,7 +18,7 @@ class NotRunning(Exception):
 
 async def start() -> Intake:
     """Begins to take telemetry, the mappings read, so that the first message does not wait for them."""
-    await asyncio.to_thread(mappings, ())
+    await asyncio.to_thread(mappings.compiled_for, ())
     intake = Intake(Pipeline())
     intake.pipeline.start()
     scraping = Scraping(intake)

@@ -12,7 +12,7 @@ from asgiref.sync import async_to_sync
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
-from monitoring import asking, mapping, registry
+from monitoring import asking, mappings, registry
 from monitoring.mapping import dry_run
 from monitoring.mapping.dry_run import Report
 from monitoring.models import Fetched, Pull, Source, Target
@@ -191,7 +191,7 @@ def attempt(fetched: Fetched) -> tuple[Report | None, str]:
     found = async_to_sync(_attempt)(asked)
     if found.error and not found.readings:
         return None, found.error
-    known = mapping.shipped()
+    known = mappings.known()
     systems = [known[name] for name in asked.known.systems if name in known] or list(known.values())
     return dry_run.report(found.readings, found.rejected, systems, dict(asked.known.labels)), found.error
 

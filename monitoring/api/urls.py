@@ -2,6 +2,7 @@
 
 from django.urls import URLPattern, URLResolver, path
 
+from monitoring.api.mappings import MappingsView, MappingView
 from monitoring.api.query import ExportView, QueryView, SeriesView
 from monitoring.api.recording import RecordingView
 from monitoring.api.sources import SourcesView, SourceView, TokensView, TokenView
@@ -18,6 +19,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("pulls/", PullsView.as_view(), name="live-pulls-list"),
     path("pulls/<slug:name>/", PullView.as_view(), name="live-pull"),
     path("pulls/<slug:name>/test/", PullTestView.as_view(), name="live-pull-test"),
+    path("mappings/", MappingsView.as_view(), name="live-mappings-list"),
+    path("mappings/<slug:name>/", MappingView.as_view(), name="live-mapping-text"),
     path("series/", SeriesView.as_view(), name="live-series"),
     path("query/", QueryView.as_view(), name="live-query"),
     path("export/", ExportView.as_view(), name="live-export"),

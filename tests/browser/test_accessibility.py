@@ -36,6 +36,7 @@ PAGES = {
     "live-sources": ["/live/sources/"],
     "new-live-source": ["/live/sources/new/"],
     "live-mapping": ["/live/mapping/"],
+    "change-live-mapping": ["/live/mapping/vllm/"],
     "live-targets": ["/live/targets/"],
     "new-live-target": ["/live/targets/new/"],
     "new-live-pull": ["/live/pulls/new/"],
@@ -77,7 +78,7 @@ NO_PAGES = {
     "archive-comparison", "comparison-file", "comparison-table", "simulate-comparison",
     "catalogue-whole", "catalogue-csv", "catalogue-file", "catalogue-archive", "catalogue-restore",
     "catalogue-restore-revision", "test-live-target", "test-live-pull",
-    "switch-live-source", "new-live-token",
+    "switch-live-source", "new-live-token", "remove-live-mapping",
 }  # fmt: skip
 """Names of addresses that lead elsewhere, are downloads, or are only posted to. The API's own page is not among the
 pages: it is Swagger's, whose colours and sizes are not ours."""
