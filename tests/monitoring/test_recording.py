@@ -8,8 +8,7 @@ from django.core.management import CommandError, call_command
 from django.db import transaction
 from django.test import Client
 
-from monitoring import recording
-from monitoring.intake import mappings
+from monitoring import mappings, recording
 from monitoring.mapping.engine import State, map_readings
 from monitoring.models import Source
 from monitoring.recording import RecordingError, parse, simulation
@@ -43,7 +42,7 @@ def stored(which=CALM, names=("router", "pd-prefill")):
     for name in names:
         each, source = sources(which)[name], Source.objects.create(name=f"demo-{name}")
         readings = each.readings(times.tolist(), 0.0, Pace(T0, 1.0))
-        outcome = map_readings(readings, each.labels, mappings(each.systems), State())
+        outcome = map_readings(readings, each.labels, mappings.compiled_for(each.systems), State())
         with transaction.atomic():
             Writer().store([(source.pk, series) for series in outcome.mapped])
 

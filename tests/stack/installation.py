@@ -141,9 +141,9 @@ class Installation:
     def address(self):
         return f"http://127.0.0.1:{self.port}"
 
-    def request(self, method, path, body=None, login=None, content_type="application/json"):
-        """Logs in for changes only, as people who read need not."""
-        headers = {"Content-Type": content_type, "Accept": "*/*"}
+    def request(self, method, path, body=None, login=None, content_type="application/json", **more):
+        """Logs in for changes only, as people who read need not; `more` are further headers."""
+        headers = {"Content-Type": content_type, "Accept": "*/*", **more}
         if method == "POST" if login is None else login:
             headers["Authorization"] = "Basic " + base64.b64encode(f"admin:{PASSWORD}".encode()).decode()
         data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
