@@ -20,9 +20,9 @@ $(UV):
 serve: setup
 	exec $(BIN)/python manage.py serve --port $(PORT)
 
-# Two at a time, the longest first: the running product waits for browsers and clocks while the rest computes.
+# Three at a time, the longest first: the running product waits for browsers and clocks while the rest computes.
 test: setup lint
-	$(MAKE) --no-print-directory --jobs=2 --output-sync=target test-browser test-parts test-stack test-databases
+	$(MAKE) --no-print-directory --jobs=3 --output-sync=target test-browser test-parts test-stack test-databases
 
 test-parts: setup
 	$(BIN)/python -m pytest --ignore=tests/browser --ignore=tests/stack

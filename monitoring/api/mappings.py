@@ -39,7 +39,7 @@ class MappingsView(APIView):
 
     permission_classes = (AllowAny,)
 
-    @extend_schema(summary="All mappings", responses={200: OpenApiTypes.OBJECT})
+    @extend_schema(operation_id="live_mappings_list", summary="All mappings", responses={200: OpenApiTypes.OBJECT})
     def get(self, request: Request) -> Response:
         own = dict(OwnMapping.objects.values_list("name", "revision"))
         return Response(
@@ -65,7 +65,7 @@ class MappingView(APIView):
 
     permission_classes = (ReadByAll,)
 
-    @extend_schema(summary="A mapping as YAML", responses={200: MappingTextSerializer})
+    @extend_schema(operation_id="live_mappings_retrieve", summary="A mapping as YAML", responses={200: MappingTextSerializer})
     def get(self, request: Request, name: str) -> Response:
         text = mappings.text_of(name)
         if text is None:
