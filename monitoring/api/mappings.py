@@ -65,7 +65,9 @@ class MappingView(APIView):
 
     permission_classes = (ReadByAll,)
 
-    @extend_schema(operation_id="live_mappings_retrieve", summary="A mapping as YAML", responses={200: MappingTextSerializer})
+    @extend_schema(
+        operation_id="live_mappings_retrieve", summary="A mapping as YAML", responses={200: MappingTextSerializer}
+    )
     def get(self, request: Request, name: str) -> Response:
         text = mappings.text_of(name)
         if text is None:
