@@ -1,9 +1,14 @@
+import os
+
 import pytest
 from hypothesis import HealthCheck, settings
 
-# A loaded machine is slow for reasons that are not ours: time is for benchmarks, not for properties.
-settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("default")
+# A loaded machine is slow for reasons that are not ours: time is for benchmarks, not for properties. Every run tries
+# other examples; HYPOTHESIS_PROFILE=thorough tries many of them at once.
+COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("default", max_examples=40, **COMMON)
+settings.register_profile("thorough", max_examples=1000, **COMMON)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
 @pytest.fixture(scope="module")
