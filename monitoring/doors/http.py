@@ -16,7 +16,7 @@ from monitoring import running
 from monitoring.credentials import of_headers
 from monitoring.directory import Known
 from monitoring.intake import Intake, Taken
-from monitoring.pipeline import Full, Refused
+from monitoring.pipeline import Full, Refused, Unstorable
 from monitoring.readings import Malformed, Reading, Rejected, Unsupported
 from monitoring.sources import otlp, remote_write
 from monitoring.sources.packed import media_type
@@ -95,7 +95,7 @@ async def _stored(request: HttpRequest, decode: Decode) -> list[Rejected]:
         await asyncio.wait_for(intake.pipeline.enqueue(taken.offer), ANSWERED_WITHIN_S)
     except RequestDataTooBig:
         raise Failed(413, "the body is too large: send smaller batches") from None
-    except Malformed as problem:
+    except (Malformed, Unstorable) as problem:
         raise Failed(400, str(problem)) from None
     except Unsupported as problem:
         raise Failed(415, str(problem)) from None

@@ -48,11 +48,11 @@ class Writer:
     def __init__(self) -> None:
         self.book, self.memory = Book(), Memory()
 
-    def drain(self) -> Stored:
-        """Sorts in the oldest frames that wait, up to a transaction's worth; none when none wait."""
+    def drain(self, most: int = MOST_FRAMES) -> Stored:
+        """Sorts in the oldest frames that wait, up to `most` and a transaction's worth; none when none wait."""
         try:
             with transaction.atomic():
-                frames = _oldest()
+                frames = _oldest(most)
                 self.store([(frame.source_id, series) for frame in frames for series in unpacked(bytes(frame.payload))])
                 Frame.objects.filter(pk__in=[frame.pk for frame in frames]).delete()
         except BaseException:
@@ -111,10 +111,10 @@ GAUGE, COUNTER, DELTA = 0, 1, 2
 KINDS = {"gauge": GAUGE, "counter": COUNTER, "delta": DELTA}
 
 
-def _oldest() -> list[Frame]:
+def _oldest(most: int) -> list[Frame]:
     frames: list[Frame] = []
     points = 0
-    for frame in Frame.objects.order_by("pk")[:MOST_FRAMES]:
+    for frame in Frame.objects.order_by("pk")[:most]:
         if frames and points + frame.points > MOST_POINTS:
             break
         frames.append(frame)
