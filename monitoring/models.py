@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import ClassVar
 
 from django.db import models
@@ -90,6 +91,16 @@ class Quarantined(models.Model):
 
     def __str__(self) -> str:
         return f"{self.source_id}: {self.reason}"
+
+    @property
+    def received_at(self) -> datetime:
+        """When its door took it."""
+        return datetime.fromtimestamp(self.received_ms / 1000, UTC)
+
+    @property
+    def set_aside_at(self) -> datetime:
+        """When it could not be sorted in."""
+        return datetime.fromtimestamp(self.set_aside_ms / 1000, UTC)
 
 
 class Pending(models.Model):

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from django.db import DatabaseError, close_old_connections, connection
 
-from monitoring import inbox
+from monitoring import inbox, quarantine
 from monitoring.inbox import Offer
 from monitoring.lease import RENEWED_EVERY_S, Holder, Lost
 from monitoring.quarantine import Sorter
@@ -166,21 +166,26 @@ class Pipeline:
                 is_new = await self._in(self._commits, lambda batch=batch: _commit([each.offer for each in batch]))  # type: ignore[misc]
             except _TooMany:
                 await asyncio.sleep(DRAIN_EVERY_S)
-            except DatabaseError as problem:
-                if is_full(problem):
+            except Exception as problem:
+                if quarantine.is_of_a_frame(problem):
+                    await self._narrow(batch, problem)
+                    continue
+                if isinstance(problem, DatabaseError) and is_full(problem):
                     await self._done(list(self._waiting), Refused(FULL_DISK))
                 logger.warning("Nothing can be committed: %s", problem)
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, LONGEST_PAUSE_S)
-            except Exception as problem:  # one offer that cannot be stored must not stop the others
-                logger.exception("Of %d offers one could not be committed", len(batch))
-                self._most_offers = max(1, len(batch) // 2)
-                if len(batch) == 1:
-                    await self._done(batch, Unstorable(f"could not be stored: {problem}"))
             else:
                 pause = FIRST_PAUSE_S
                 self._most_offers = min(MOST_OFFERS, 2 * self._most_offers)
                 await self._done(batch, is_new)
+
+    async def _narrow(self, batch: list[_Waiting], problem: Exception) -> None:
+        """One offer that cannot be stored must not stop the others: fewer are tried, until it is alone."""
+        logger.error("Of %d offers one could not be committed", len(batch), exc_info=problem)
+        self._most_offers = max(1, len(batch) // 2)
+        if len(batch) == 1:
+            await self._done(batch, Unstorable(f"could not be stored: {problem}"))
 
     def _batch(self) -> list[_Waiting]:
         """The oldest offers, up to a commit's worth; they stay in the queue until they are done."""

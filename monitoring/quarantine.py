@@ -1,7 +1,7 @@
 """Frames that were acknowledged and cannot be sorted in: found, set aside with the reason, kept, and tried again.
 
 What goes wrong in a transaction of many frames is of one of them, as a rule. Half as many are tried again and again
-until the one is alone; then it is put where it stops nobody. What is wrong with the database is not: that is waited for.
+until the one is alone; then it is put where it stops nobody. What is wrong with the database is waited for instead.
 """
 
 from __future__ import annotations

@@ -4,10 +4,14 @@ import contextlib
 import json
 import shutil
 import subprocess
+import tempfile
 import time
+from pathlib import Path
 
+import psycopg
 import pytest
 
+from tests.stack import services
 from tests.stack.ingest import Agent, prepared, stored
 from tests.stack.installation import Installation, until
 
@@ -18,15 +22,15 @@ FULL = "the disk of the database is full"
 
 
 @pytest.fixture
-def small_disk(tmp_path):
-    """A file system of its own, in memory."""
-    directory = tmp_path / "disk"
-    directory.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", f"size={SIZE},mode=0755", "tmpfs", str(directory)]
-    if shutil.which("mount") is None or subprocess.run(command, capture_output=True, check=False).returncode:
-        pytest.skip("no file system can be mounted here: that needs root, and a container that allows it")
-    yield directory
-    subprocess.run(["umount", "--lazy", str(directory)], check=True)
+def small_disk():
+    """A file system of its own, in memory. Not under pytest's directory: PostgreSQL has a user of its own."""
+    with tempfile.TemporaryDirectory(prefix="planner-small-disk-") as name:
+        Path(name).chmod(0o755)
+        command = ["mount", "-t", "tmpfs", "-o", f"size={SIZE},mode=0755", "tmpfs", name]
+        if shutil.which("mount") is None or subprocess.run(command, capture_output=True, check=False).returncode:
+            pytest.skip("no file system can be mounted here: that needs root, and a container that allows it")
+        yield Path(name)
+        subprocess.run(["umount", "--lazy", name], check=True)
 
 
 def filled(directory):
@@ -57,14 +61,39 @@ def sorted_in(installation):
 
 
 def test_on_sqlite_a_full_disk_is_a_reason_reading_goes_on_and_with_room_all_goes_on(small_disk):
-    installation = Installation("its own", small_disk)
+    interrupted(Installation("its own", small_disk), small_disk)
+
+
+def test_so_it_is_on_postgresql_whose_data_are_on_that_disk(postgresql, small_disk, tmp_path):
+    with database_on(small_disk, postgresql) as database:
+        interrupted(Installation("postgresql", tmp_path, {"DATABASE_URL": database}), small_disk)
+
+
+@contextlib.contextmanager
+def database_on(disk, server):
+    """A fresh database whose tables are there, and not beside the server's log of changes: where that has no room
+    left, the server itself ends, and it is as if it were away."""
+    with psycopg.connect(server, autocommit=True) as connection:
+        [data] = connection.execute("SHOW data_directory").fetchone()
+        if not Path(data).exists():
+            pytest.skip("the PostgreSQL of TEST_DATABASE_URL is on another machine")
+        shutil.chown(disk, Path(data).stat().st_uid)
+        connection.execute(f"CREATE TABLESPACE small_disk LOCATION '{disk}'")
+        try:
+            with services.new_database(server, "TABLESPACE small_disk") as database:
+                yield database
+        finally:
+            connection.execute("DROP TABLESPACE small_disk")
+
+
+def interrupted(installation, disk):
     installation.start_server()
     with contextlib.ExitStack() as closing:
         closing.callback(installation.stop)
         token = prepared(installation)
         agent = Agent(installation, token).start()
         until(lambda: agent.acknowledged > 50, 30, "acknowledgements")
-        ballast = filled(small_disk)
+        ballast = filled(disk)
         refused_while_full(installation, agent, token)
         acknowledged = agent.acknowledged
         ballast.unlink()
