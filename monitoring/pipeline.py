@@ -21,8 +21,10 @@ from django.db import DatabaseError, close_old_connections, connection
 from monitoring import inbox, quarantine
 from monitoring.inbox import Offer
 from monitoring.lease import RENEWED_EVERY_S, Holder, Lost
+from monitoring.models import Source
 from monitoring.quarantine import Sorter
 from monitoring.storage import retention
+from monitoring.storage.pending import Assembling, Mapping
 from monitoring.storage.writer import Writer
 
 logger = logging.getLogger(__name__)
@@ -88,6 +90,10 @@ class Pipeline:
         self._sorter = Sorter(self._writer, self._holder)
         self._is_leading = False
         self._epoch: int | None = None
+
+    def assembles_with(self, mapped: Mapping, note: Callable[[Source, list[str]], None]) -> None:
+        """How the writer reads histograms that come in parts, and where it says what is wrong with them."""
+        self._writer.assembling = Assembling(mapped, note)
 
     # --- for doors ----------------------------------------------------------------------------------------------
 

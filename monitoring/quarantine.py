@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
+from typing import Any
 
 from django.db import DatabaseError, DataError, IntegrityError, transaction
 from django.db.models import QuerySet
 
 from monitoring.lease import Holder, Lost
-from monitoring.models import Frame, Quarantined
+from monitoring.models import Frame, Pending, Quarantined
 from monitoring.storage.writer import MOST_FRAMES, Writer
 
 logger = logging.getLogger(__name__)
 
 LONGEST_REASON = 500
+SETTLED_EVERY_S = 1.0
 
 
 class Sorter:
@@ -27,28 +30,44 @@ class Sorter:
     def __init__(self, writer: Writer, holder: Holder) -> None:
         self._writer, self._holder = writer, holder
         self._most = MOST_FRAMES
+        self._settled_at = 0.0
 
     def drain(self) -> bool:
-        """One transaction; whether there may be more. Raises Lost, and DatabaseError where no frame is the cause."""
+        """One transaction of frames, and now and then one of what has waited for the rest of its histogram; whether
+        there may be more. Raises Lost, and DatabaseError where no frame is the cause."""
+        more = self._tried(self._sort_in, self._narrow)
+        if time.monotonic() - self._settled_at >= SETTLED_EVERY_S:
+            self._tried(self._writer.settle, _set_pending_aside)
+            self._settled_at = time.monotonic()
+        return more
+
+    def _tried[Result](self, work: Callable[[], Result], otherwise: Callable[[Exception], None]) -> Result | bool:
+        """What the work gives in a transaction; where it fails by what it stores, the other is done, and there is
+        more to do."""
         try:
             with transaction.atomic():
                 self._holder.require()
-                found = self._writer.drain(self._most).frames
+                return work()
         except Exception as problem:
+            self._writer.forget()
             if not is_of_a_frame(problem):
                 raise
-            self._narrow(problem)
-            return True
-        self._most = min(MOST_FRAMES, 2 * self._most)
-        return found > 0
-
-    def _narrow(self, problem: Exception) -> None:
+            failed = problem
         with transaction.atomic():
             self._holder.require()
-            tried = min(self._most, Frame.objects.count())
-            self._most = max(1, tried // 2)
-            if tried == 1:
-                _set_aside(problem)
+            otherwise(failed)
+        return True
+
+    def _sort_in(self) -> bool:
+        found = self._writer.drain(self._most).frames > 0
+        self._most = min(MOST_FRAMES, 2 * self._most)
+        return found
+
+    def _narrow(self, problem: Exception) -> None:
+        tried = min(self._most, Frame.objects.count())
+        self._most = max(1, tried // 2)
+        if tried == 1:
+            _set_aside(problem)
 
 
 def is_of_a_frame(problem: Exception) -> bool:
@@ -57,14 +76,31 @@ def is_of_a_frame(problem: Exception) -> bool:
 
 
 def _set_aside(problem: Exception) -> None:
-    """The oldest frame."""
+    """The oldest frame; and, of one of parts, those that were waiting for it."""
     frame = Frame.objects.order_by("pk").first()
     if frame is None:
         return
-    reason = f"{type(problem).__name__}: {problem}".replace("\0", "")[:LONGEST_REASON]
-    Quarantined.objects.create(**_of(frame), reason=reason, set_aside_ms=round(time.time() * 1000))
+    _keep(problem, **_of(frame))
+    if frame.is_parts:
+        for row in Pending.objects.filter(source_id=frame.source_id):
+            _keep_pending(problem, row)
     frame.delete()
-    logger.error("A frame of source %s could not be sorted in and is set aside: %s", frame.source_id, reason)
+
+
+def _set_pending_aside(problem: Exception) -> None:
+    for row in Pending.objects.filter(due_ms__lte=round(time.time() * 1000)):
+        _keep_pending(problem, row)
+
+
+def _keep_pending(problem: Exception, row: Pending) -> None:
+    _keep(problem, source_id=row.source_id, received_ms=row.due_ms, points=0, payload=row.payload, is_parts=True)
+    row.delete()
+
+
+def _keep(problem: Exception, **fields: Any) -> None:
+    reason = f"{type(problem).__name__}: {problem}".replace("\0", "")[:LONGEST_REASON]
+    Quarantined.objects.create(**fields, reason=reason, set_aside_ms=round(time.time() * 1000))
+    logger.error("A frame of source %s could not be sorted in and is set aside: %s", fields["source_id"], reason)
 
 
 def retry(chosen: QuerySet[Quarantined]) -> int:
@@ -76,5 +112,5 @@ def retry(chosen: QuerySet[Quarantined]) -> int:
     return len(rows)
 
 
-def _of(row: Frame | Quarantined) -> dict[str, object]:
+def _of(row: Frame | Quarantined) -> dict[str, Any]:
     return {name: getattr(row, name) for name in ("source_id", "received_ms", "points", "payload", "is_parts")}
