@@ -18,6 +18,7 @@ from monitoring import mappings
 from monitoring.directory import Directory, Known
 from monitoring.inbox import Offer
 from monitoring.mapping.engine import State, map_readings
+from monitoring.models import Source
 from monitoring.pipeline import Pipeline
 from monitoring.readings import Histogram, Point, Reading, Rejected
 from monitoring.wire import Mapped
@@ -59,6 +60,7 @@ class Intake:
 
     def __init__(self, pipeline: Pipeline) -> None:
         self.pipeline = pipeline
+        pipeline.assembles_with(self.mapped, lambda source, reasons: self.note(_known(source), reasons))
         self.directory = Directory()
         self._memories: dict[int, _Memory] = {}
         self._thread = ThreadPoolExecutor(1, "telemetry-decode")
@@ -98,6 +100,16 @@ class Intake:
         offer = Offer(known.source_id, now_ms, series, seq, rejected + len(refused), _skew(readings, sent_ms, now_ms))
         return Taken(offer, refused, len(outcome.ignored))
 
+    def mapped(self, source: Source, readings: list[Reading]) -> tuple[list[Mapped], list[str]]:
+        """Series of ours of readings that were taken before, and why some are none."""
+        known = _known(source)
+        memory = self._memories.setdefault(known.source_id, _Memory())
+        with memory.lock:
+            outcome = map_readings(readings, dict(known.labels), mappings.compiled_for(known.systems), memory.mapping)
+        reasons = {id(each): unfit(each) for each in outcome.mapped}
+        fit = [each for each in outcome.mapped if reasons[id(each)] is None]
+        return fit, [f"{each.signal}: {reasons[id(each)]}" for each in outcome.mapped if reasons[id(each)]]
+
     def note(self, known: Known, reasons: Iterable[str]) -> None:
         """Keeps why something of a source was not taken."""
         self._memories.setdefault(known.source_id, _Memory()).reasons.extend(reasons)
@@ -111,6 +123,10 @@ class Intake:
         """Ends its threads."""
         self.directory.close()
         self._thread.shutdown(wait=True)
+
+
+def _known(source: Source) -> Known:
+    return Known(source.pk, 0, source.name, tuple(sorted(source.labels.items())), tuple(source.systems))
 
 
 def in_window(readings: Sequence[Reading], now_ms: int, late_ms: int = LATE_MS) -> tuple[list[Reading], list[Rejected]]:

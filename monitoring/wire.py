@@ -21,6 +21,17 @@ class Mapped(msgspec.Struct, frozen=True, array_like=True, gc=False):
     wrap_bits: int = 0
 
 
+class Parts(msgspec.Struct, array_like=True, gc=False):
+    """Of a histogram of flat series, at one time, those that have come: by upper bound, `_sum` and `_count`."""
+
+    name: str
+    labels: tuple[tuple[str, str], ...]
+    ts_ms: int
+    values: dict[str, float]
+    first_ms: int = 0
+    """When the first of them was received; 0: with the message that they are in."""
+
+
 _encoder, _decoder = msgspec.msgpack.Encoder(), msgspec.msgpack.Decoder(list[Mapped])
 
 
@@ -32,3 +43,16 @@ def packed(series: list[Mapped]) -> bytes:
 def unpacked(payload: bytes) -> list[Mapped]:
     """What `packed` has written."""
     return _decoder.decode(payload)
+
+
+_parts_decoder = msgspec.msgpack.Decoder(list[Parts])
+
+
+def packed_parts(parts: list[Parts]) -> bytes:
+    """As a frame, or what is pending, keeps them."""
+    return _encoder.encode(parts)
+
+
+def unpacked_parts(payload: bytes) -> list[Parts]:
+    """What `packed_parts` has written."""
+    return _parts_decoder.decode(payload)

@@ -32,7 +32,8 @@ def insert_scalars(series: Ints, ts_ms: Ints, value: Array, start_ms: Ints) -> N
         rows = np.zeros(series.size, _SCALAR)
         rows["fields"], rows["l1"], rows["l2"], rows["l3"], rows["l4"], rows["l5"] = 5, 8, 8, 8, 8, -1
         rows["series"], rows["ts"], rows["value"], rows["start"] = series, ts_ms, value, start_ms
-        with connection.cursor() as cursor:
+        # psycopg's own errors become Django's, as those of `execute` do: they tell a full disk from a wrong value.
+        with connection.wrap_database_errors, connection.cursor() as cursor:
             copied = "COPY monitoring_sample (series_id, ts_ms, value, start_ms, counts) FROM STDIN (FORMAT BINARY)"
             with cursor.copy(copied) as copy:
                 copy.write(_HEADER + rows.tobytes() + _END)

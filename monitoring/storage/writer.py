@@ -12,6 +12,7 @@ from monitoring.models import Frame
 from monitoring.readings import Histogram
 from monitoring.storage import histograms, late, partitions, tables
 from monitoring.storage.memory import Memory
+from monitoring.storage.pending import Assembling
 from monitoring.storage.rollups import (
     RESOLUTIONS_S,
     Intervals,
@@ -47,21 +48,38 @@ class Writer:
 
     def __init__(self) -> None:
         self.book, self.memory = Book(), Memory()
+        self.assembling: Assembling | None = None
+        """Of histograms that come in parts; without it their frames cannot be sorted in."""
 
-    def drain(self) -> Stored:
-        """Sorts in the oldest frames that wait, up to a transaction's worth; none when none wait."""
+    def drain(self, most: int = MOST_FRAMES) -> Stored:
+        """Sorts in the oldest frames that wait, up to `most` and a transaction's worth; none when none wait."""
         try:
             with transaction.atomic():
-                frames = _oldest()
-                self.store([(frame.source_id, series) for frame in frames for series in unpacked(bytes(frame.payload))])
+                frames = _oldest(most)
+                self.store([found for frame in frames for found in _series(frame)] + self._assembled(frames))
                 Frame.objects.filter(pk__in=[frame.pk for frame in frames]).delete()
         except BaseException:
             self.forget()
             raise
         return Stored(len(frames), sum(frame.points for frame in frames))
 
+    def settle(self) -> None:
+        """Stores what has waited long enough for the rest of its histogram."""
+        if self.assembling is not None:
+            self.store(self.assembling.due())
+
+    def _assembled(self, frames: Sequence[Frame]) -> list[tuple[int, Mapped]]:
+        parts = [frame for frame in frames if frame.is_parts]
+        if not parts:
+            return []
+        if self.assembling is None:
+            raise TypeError("parts of histograms came, and nothing here puts them together")
+        return self.assembling.arrived(parts)
+
     def forget(self) -> None:
         """What a failed transaction has left in memory is not in the database."""
+        if self.assembling is not None:
+            self.assembling.forget()
         self.book.clear()
         self.memory.clear()
 
@@ -111,10 +129,14 @@ GAUGE, COUNTER, DELTA = 0, 1, 2
 KINDS = {"gauge": GAUGE, "counter": COUNTER, "delta": DELTA}
 
 
-def _oldest() -> list[Frame]:
+def _series(frame: Frame) -> list[tuple[int, Mapped]]:
+    return [] if frame.is_parts else [(frame.source_id, series) for series in unpacked(bytes(frame.payload))]
+
+
+def _oldest(most: int) -> list[Frame]:
     frames: list[Frame] = []
     points = 0
-    for frame in Frame.objects.order_by("pk")[:MOST_FRAMES]:
+    for frame in Frame.objects.order_by("pk")[:most]:
         if frames and points + frame.points > MOST_POINTS:
             break
         frames.append(frame)

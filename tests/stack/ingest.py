@@ -56,7 +56,7 @@ class Agent:
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self.sent = self.acknowledged = self.connections = self._ts_ms = 0
-        self.mistakes = []
+        self.mistakes, self.refusals = [], []
         self.acknowledged_at = time.monotonic()
 
     @property
@@ -107,6 +107,8 @@ class Agent:
             answer = json.loads(socket.recv(self._pause_s))
             if answer.get("accepted") == 1 or answer.get("duplicate"):
                 self._note(answer["ack"])
+            elif "refused" in answer:  # the connection ends; on the next one all is sent again that is not stored
+                self.refusals.append(answer["refused"])
             else:
                 self.mistakes.append(answer)
 
