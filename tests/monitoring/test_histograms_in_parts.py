@@ -17,11 +17,6 @@ CUMULATIVE = {"100": 5.0, "1000": 7.0, "+Inf": 8.0}
 ALONE = [5.0, 2.0, 1.0]
 
 
-@pytest.fixture(autouse=True)
-def threads_let_go(monkeypatch):
-    senders.threads_let_go(monkeypatch)
-
-
 @pytest.fixture
 def secret():
     return senders.source(labels={"role": "prefill"})[1]
@@ -50,7 +45,8 @@ def stored():
     return [np.frombuffer(bytes(row.counts)).tolist() for row in Sample.objects.filter(counts__isnull=False)]
 
 
-async def test_two_messages_are_one_histogram(secret, hurried):
+async def test_two_messages_are_one_histogram(secret, monkeypatch, hurried):
+    monkeypatch.setattr(assembling, "SETTLED_AFTER_MS", 3000)  # even a busy machine sends the second by then
     parts = series(now_ms())
     async with taking():
         await sent(secret, *parts[:2])
