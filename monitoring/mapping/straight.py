@@ -25,6 +25,8 @@ type StartKey = tuple[str, Labels]
 
 LONG_WAY = -1
 """Instead of a number."""
+FEWEST = 4
+"""Readings for which columns are worth their while."""
 KINDS = ("gauge", "counter", "delta")
 """Of what goes straight."""
 _TRAITS = np.dtype(
@@ -98,13 +100,13 @@ class Straight:
         return None if found == NEVER else found
 
     def part(self, readings: Sequence[Reading], numbers: Sequence[int]) -> Parted | None:
-        """The plain ones' points; `numbers` are those of the readings' series. None if no reading is plain."""
+        """The plain ones' points; `numbers` are those of the readings' series. None if too few readings are plain."""
         rest = [at for at, number in enumerate(numbers) if number == LONG_WAY]
         plain = readings
         if rest:
             plain = [reading for reading, number in zip(readings, numbers, strict=True) if number != LONG_WAY]
             numbers = [number for number in numbers if number != LONG_WAY]
-        if not plain:
+        if len(plain) < FEWEST:
             return None
         points = [point for reading in plain for point in reading.points]
         sizes = np.array([len(reading.points) for reading in plain])
