@@ -9,7 +9,7 @@ from django.db import transaction
 from django.db.models import F
 
 from monitoring.models import Frame, Source
-from monitoring.wire import Mapped, Parts, packed, packed_parts
+from monitoring.wire import Columns, Mapped, Parts, packed, packed_parts
 
 SMOOTHING = 0.1
 """Of a source's clock: how much of each new difference is taken over."""
@@ -29,12 +29,19 @@ class Offer:
     """False where it is not of the source, but what we say of it: that it did not answer."""
     parts: Sequence[Parts] = ()
     """Of histograms that may come in several messages."""
+    columns: Columns | None = None
+    """More series of it, as columns."""
     points: int = field(init=False)
     payload: bytes = field(init=False)
 
     def __post_init__(self) -> None:
-        self.points = sum(len(each.points) for each in self.series)
-        self.payload = packed(list(self.series))
+        self.points = sum(len(each.points) for each in self.series) + (self.columns.points if self.columns else 0)
+        self.payload = packed(list(self.series), self.columns)
+
+    @property
+    def count(self) -> int:
+        """Of series."""
+        return len(self.series) + (self.columns.count if self.columns else 0)
 
     @property
     def accepted(self) -> int:

@@ -138,6 +138,34 @@ def upsert(rows: Sequence[Row]) -> None:
         )
 
 
+def upsert_columns(given: Sequence[tuple[int, Rows]]) -> None:
+    """The same for rollups of gauges and counters by their resolution; no two of them may be of one place."""
+    if connection.vendor != "postgresql":
+        for resolution_s, rows in given:
+            upsert(plain(rows, resolution_s))
+        return
+    resolution = np.repeat([resolution_s for resolution_s, _ in given], [rows.series.size for _, rows in given])
+    names = ("series", "bucket_ms", *COLUMNS[3:-1])
+    columns = {name: np.concatenate([getattr(rows, name) for _, rows in given]) for name in names}
+    series, bucket_ms, *values = (_literal(column) for column in columns.values())
+    changed = ", ".join(f"{name} = excluded.{name}" for name in COLUMNS if name not in KEY)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO monitoring_rollup ({', '.join(COLUMNS[:-1])}) "  # noqa: S608
+            "SELECT series, resolution_s, bucket_ms, NULLIF(low, 'NaN'), NULLIF(high, 'NaN'), total, count, "
+            "NULLIF(last, 'NaN'), last_ms, span_ms FROM unnest(%s::bigint[], %s::int[], %s::bigint[], %s::float8[], "
+            "%s::float8[], %s::float8[], %s::float8[], %s::float8[], %s::bigint[], %s::bigint[]) AS "
+            "given (series, resolution_s, bucket_ms, low, high, total, count, last, last_ms, span_ms) "
+            f"ON CONFLICT ({', '.join(KEY)}) DO UPDATE SET {changed}",
+            [series, _literal(resolution), bucket_ms, *values],
+        )
+
+
+def _literal(values: Array | Ints) -> str:
+    """An array as PostgreSQL reads it."""
+    return "{" + ",".join(map(repr, values.tolist())) + "}"
+
+
 def plain(rows: Rows, resolution_s: int) -> list[Row]:
     """Rollups as the database takes them: null for what is not there."""
     columns = (

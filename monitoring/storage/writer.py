@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 import numpy as np
 from django.db import transaction
@@ -11,7 +12,7 @@ from django.db import transaction
 from monitoring.models import Frame
 from monitoring.readings import Histogram
 from monitoring.storage import histograms, late, partitions, tables
-from monitoring.storage.memory import Memory
+from monitoring.storage.memory import COUNTER, DELTA, GAUGE, Memory
 from monitoring.storage.pending import Assembling
 from monitoring.storage.rollups import (
     RESOLUTIONS_S,
@@ -27,12 +28,11 @@ from monitoring.storage.rollups import (
     starts,
 )
 from monitoring.storage.series import Book, Known, wanted
-from monitoring.wire import Mapped, unpacked
+from monitoring.wire import NEVER, Columns, Held, Mapped, unpacked
 
 MOST_FRAMES = 2_000
 MOST_POINTS = 200_000
 """Of one transaction."""
-NEVER = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Writer:
         try:
             with transaction.atomic():
                 frames = _oldest(most)
-                self.store([found for frame in frames for found in _series(frame)] + self._assembled(frames))
+                self.store([*(found for frame in frames for found in _series(frame)), *self._assembled(frames)])
                 Frame.objects.filter(pk__in=[frame.pk for frame in frames]).delete()
         except BaseException:
             self.forget()
@@ -83,54 +83,76 @@ class Writer:
         self.book.clear()
         self.memory.clear()
 
-    def store(self, given: Sequence[tuple[int, Mapped]]) -> None:
-        """Samples and rollups of mapped series by their source. Call it within a transaction."""
-        keys = [(wanted(source_id, series), series) for source_id, series in given if series.points]
-        self.book.find((key, series.wrap_bits) for key, series in keys)
-        scalar: list[tuple[Known, Mapped]] = []
+    def store(self, given: Sequence[tuple[int, Held]]) -> None:
+        """Samples and rollups of mapped series and columns by their source. Call it within a transaction."""
+        scalar: list[Samples] = []
         counted: list[tuple[Known, Mapped]] = []
-        for key, series in keys:
-            (counted if isinstance(series.points[0].value, Histogram) else scalar).append((self.book[key], series))
-        if scalar:
-            self._scalars(scalar)
+        self._meet(given)
+        # In their order: of what stands twice the first is kept.
+        for is_columns, run in groupby(given, key=lambda each: isinstance(each[1], Columns)):
+            if is_columns:
+                scalar += [self._of_columns(source_id, held) for source_id, held in run if isinstance(held, Columns)]
+                continue
+            plain: list[tuple[Known, Mapped]] = []
+            for source_id, held in run:
+                if isinstance(held, Mapped) and held.points:
+                    of_kind = counted if isinstance(held.points[0].value, Histogram) else plain
+                    of_kind.append((self.book[wanted(source_id, held)], held))
+            scalar.append(_of_points(plain))
+        samples = _sorted(scalar)
+        if samples.series.size:
+            self._scalars(samples)
         histograms.store(counted, self.memory.days)
 
-    def _scalars(self, given: Sequence[tuple[Known, Mapped]]) -> None:
-        self.memory.meet({known.id: known.wrap_bits for known, _ in given})
-        samples, kinds = _arrays(given)
+    def _meet(self, given: Sequence[tuple[int, Held]]) -> None:
+        """Has the series of what was mapped one by one looked up together."""
+        keys = [
+            (wanted(source_id, held), held.wrap_bits)
+            for source_id, held in given
+            if isinstance(held, Mapped) and held.points
+        ]
+        self.book.find(keys)
+
+    def _of_columns(self, source_id: int, columns: Columns) -> Samples:
+        ids = self.book.ids(source_id, columns.series)
+        ts_ms, start_ms = (np.frombuffer(each, "<i8") for each in (columns.ts_ms, columns.start_ms))
+        sizes = np.frombuffer(columns.sizes, "<i8")
+        return Samples(np.repeat(ids, sizes), ts_ms, np.frombuffer(columns.value, "<f8"), start_ms)
+
+    def _scalars(self, samples: Samples) -> None:
+        met = self.book.of_ids(samples.series[starts(samples.series)].tolist())
+        self.memory.meet(met)
         slots = _slots(self.memory, samples.series)
         is_late = samples.ts_ms <= self.memory.last_ms[slots]
         if is_late.any():
-            changed = late.store(_some(samples, is_late), kinds, self.memory)
+            changed = late.store(_some(samples, is_late), {known.id: known.kind for known in met}, self.memory)
             self.memory.forget(changed)
             samples = _some(samples, ~is_late)
             slots = slots[~is_late]
         if samples.series.size:
-            self._fresh(samples, slots, kinds)
+            self._fresh(samples, slots)
 
-    def _fresh(self, samples: Samples, slots: Ints, kinds: dict[int, str]) -> None:
+    def _fresh(self, samples: Samples, slots: Ints) -> None:
         """Samples later than all before them of their series: nothing that is stored changes but what is open."""
         partitions.ensure(samples.ts_ms, self.memory.days)
         tables.insert_scalars(samples.series, samples.ts_ms, samples.value, samples.start_ms)
         before = _before(samples, slots, self.memory)
         found = intervals(samples, before, self.memory.wrap_bits[slots])
-        kind = np.array([KINDS[kinds[series]] for series in samples.series.tolist()])
+        kind = self.memory.kind[slots]
+        changed: list[tuple[int, Rows]] = []
         for resolution_s in RESOLUTIONS_S:
             for rows in _rollups(samples, found, kind, resolution_s):
                 at = _slots(self.memory, rows.series)
                 goes_on, opened = self.memory.opened(rows, at, resolution_s)
                 whole = _where(goes_on, merged(opened, rows), rows)
-                tables.upsert(tables.plain(whole, resolution_s))
+                changed.append((resolution_s, whole))
                 self.memory.keep(whole, at, resolution_s)
+        tables.upsert_columns(changed)
         _remember(self.memory, samples, slots)
 
 
-GAUGE, COUNTER, DELTA = 0, 1, 2
-KINDS = {"gauge": GAUGE, "counter": COUNTER, "delta": DELTA}
-
-
-def _series(frame: Frame) -> list[tuple[int, Mapped]]:
-    return [] if frame.is_parts else [(frame.source_id, series) for series in unpacked(bytes(frame.payload))]
+def _series(frame: Frame) -> list[tuple[int, Held]]:
+    return [] if frame.is_parts else [(frame.source_id, held) for held in unpacked(bytes(frame.payload))]
 
 
 def _oldest(most: int) -> list[Frame]:
@@ -144,19 +166,28 @@ def _oldest(most: int) -> list[Frame]:
     return frames
 
 
-def _arrays(given: Sequence[tuple[Known, Mapped]]) -> tuple[Samples, dict[int, str]]:
-    """All points sorted by series and time, one of each; and each series' kind."""
+def _of_points(given: Sequence[tuple[Known, Mapped]]) -> Samples:
+    """All points, in the order in which they came."""
     sizes = [len(series.points) for _, series in given]
     points = [point for _, series in given for point in series.points]
-    series = np.repeat([known.id for known, _ in given], sizes)
-    ts_ms = np.array([point.ts_ms for point in points], np.int64)
-    value = np.array([point.value for point in points], float)
-    start_ms = np.array([NEVER if point.start_ms is None else point.start_ms for point in points], np.int64)
+    return Samples(
+        series=np.repeat(np.array([known.id for known, _ in given], np.int64), sizes),
+        ts_ms=np.array([point.ts_ms for point in points], np.int64),
+        value=np.array([point.value for point in points], float),
+        start_ms=np.array([NEVER if point.start_ms is None else point.start_ms for point in points], np.int64),
+    )
+
+
+def _sorted(parts: Sequence[Samples]) -> Samples:
+    """All of them by series and time; what stands twice is kept once."""
+    if not parts:
+        return _of_points([])
+    series, ts_ms, value, start_ms = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in Samples.__slots__
+    )
     order = np.lexsort((ts_ms, series))
     sorted_ = Samples(series[order], ts_ms[order], value[order], start_ms[order])
-    # What stands twice in one batch is kept once.
-    kept = starts(sorted_.series, sorted_.ts_ms)
-    return _some(sorted_, kept), {known.id: known.kind for known, _ in given}
+    return _some(sorted_, starts(sorted_.series, sorted_.ts_ms))
 
 
 def _slots(memory: Memory, series: Ints) -> Ints:

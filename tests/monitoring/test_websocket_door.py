@@ -187,6 +187,28 @@ async def test_readings_are_rejected_by_their_place_and_all_others_stored(secret
     assert (await asked(Source.objects.get)).rejected == 4
 
 
+async def test_frames_of_many_series_are_stored_as_they_were_sent_whatever_else_is_in_them(secret):
+    now = now_ms()
+    histogram = {"le": [0.1], "n": [1, 2], "sum": 0.5}
+    others = [
+        reading(now, name="ttft_s", kind="histogram", points=[[now, histogram]]),
+        reading(now, name="nobody_knows_it"),
+        reading(now - 11 * 60_000, labels={"link": "late"}),
+    ]
+    async with taking(), Socket(secret) as socket:
+        await socket.answer()
+        for seq in (1, 2):
+            plain = [reading(now, labels={"link": f"l{at}"}, points=[[now + seq, seq + at / 8]]) for at in range(6)]
+            await socket.send(json.dumps({"v": 1, "seq": seq, "readings": [*plain, *(others if seq == 2 else ())]}))
+        assert await socket.answer() == {"ack": 1, "accepted": 6, "rejected": []}
+        answer = await socket.answer()
+        assert (answer["accepted"], answer["ignored"], [each["index"] for each in answer["rejected"]]) == (7, 1, [8])
+        await senders.until(lambda: not Frame.objects.exists())
+    found = await asked(lambda: list(Sample.objects.values_list("series__labels__link", "ts_ms", "value")))
+    plain = {(f"l{at}", now + seq, seq + at / 8) for seq in (1, 2) for at in range(6)}
+    assert set(found) == {*plain, (None, now, 0.5)}  # a time to first token is of no link
+
+
 async def test_a_frame_that_cannot_be_read_is_told_and_the_connection_lives(secret):
     async with taking(), Socket(secret) as socket:
         await socket.answer()
