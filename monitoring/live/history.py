@@ -11,7 +11,7 @@ import numpy as np
 from monitoring.live import lines, past
 from monitoring.live.messages import VERSION
 from monitoring.live.past import Line, Past
-from monitoring.live.selection import ROUTES, LinkSeries, Plan, RoleSeries, Some, described, plan
+from monitoring.live.selection import PLANNED, ROUTES, LinkSeries, Plan, RoleSeries, Some, described, plan
 from monitoring.live.snapshot import BITS
 from monitoring.live.watched import Watched
 from monitoring.models import Entered, Series
@@ -55,7 +55,7 @@ class History:
 def over(watch: Watched, start_ms: int, end_ms: int, points: int = query.MOST_POINTS) -> History:
     """A watch over a window, in no more steps than so many."""
     on = columns.grid(query.window(start_ms, end_ms, points))
-    stored = list(Series.objects.all())
+    stored = [each for each in Series.objects.filter(signal__in=PLANNED) if watch.covers(each.labels)]
     scalars = columns.scalars(stored, on)
     counts = columns.histograms(stored, on.earlier(past.window_steps(on)))
     there = [each for each in stored if each.pk in scalars or each.pk in counts]
