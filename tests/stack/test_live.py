@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import logging
 import time
 
 import pytest
@@ -10,6 +11,8 @@ import websockets.sync.client
 from tests.stack import services
 from tests.stack.ingest import Agent, prepared
 from tests.stack.installation import Installation, until
+
+logger = logging.getLogger(__name__)
 
 SOON_S = 30
 """Generous: a machine of CI is slow. `docs/live.md` has what was measured."""
@@ -67,7 +70,7 @@ def test_two_processes_show_the_same_and_when_one_is_killed_the_other_goes_on(tw
         began = time.monotonic()
         after = {}
         until(lambda: _is_of_another(after, at_second, last), SOON_S, "a snapshot of the one that is left")
-        print(f"another one had taken over {time.monotonic() - began:.1f} s after the kill")
+        logger.info("another one had taken over %.1f s after the kill", time.monotonic() - began)
         after |= heard(at_second, 3)
         # nothing is shown twice or as zero, and numbers go on
         assert sorted(after) == list(range(min(after), min(after) + len(after)))
