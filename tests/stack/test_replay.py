@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.monitoring.replayed import SCENARIO, simulated
+from tests.patience import UNTIL_ANSWER_S
 from tests.stack.installation import ROOT, Installation, is_gone, until
 
 DURATION_S, BROWN_OUT_BPS = 180.0, 3e9
@@ -29,7 +30,7 @@ def sent(running):
         env=running.environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=6 * UNTIL_ANSWER_S,
     )
     assert done.returncode == 0, done.stderr
     until(lambda: has_all(running, before_ms), 30, "the last sample of each source")
