@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -31,7 +32,10 @@ from monitoring.wire import Mapped, unpacked
 
 MOST_FRAMES = 2_000
 MOST_POINTS = 50_000
-"""Of one transaction: snapshots wait for its end."""
+"""Of one transaction."""
+WITHIN_S, LEAST_POINTS = 0.3, 2_000
+"""Snapshots wait for the end of a transaction: it has no more points than are sorted in within this time, as far as the
+last one tells, but so many at least."""
 NEVER = -1
 
 
@@ -49,12 +53,14 @@ class Writer:
 
     def __init__(self) -> None:
         self.book, self.memory = Book(), Memory()
+        self._most_points = MOST_POINTS
 
     def drain(self) -> Stored:
         """Sorts in the oldest frames that wait, up to a transaction's worth; none when none wait."""
+        began_s = time.monotonic()
         try:
             with transaction.atomic():
-                frames = _oldest()
+                frames = _oldest(self._most_points)
                 told = self.store(
                     [(frame.source_id, series) for frame in frames for series in unpacked(bytes(frame.payload))]
                 )
@@ -62,7 +68,13 @@ class Writer:
         except BaseException:
             self.forget()
             raise
-        return Stored(len(frames), sum(frame.points for frame in frames), told)
+        points = sum(frame.points for frame in frames)
+        self._learn(points, time.monotonic() - began_s)
+        return Stored(len(frames), points, told)
+
+    def _learn(self, points: int, took_s: float) -> None:
+        if points:
+            self._most_points = int(min(MOST_POINTS, max(LEAST_POINTS, points * WITHIN_S / max(took_s, 1e-3))))
 
     def forget(self) -> None:
         """What a failed transaction has left in memory is not in the database."""
@@ -114,11 +126,11 @@ class Writer:
         return Scalars(samples, found, kind)
 
 
-def _oldest() -> list[Frame]:
+def _oldest(most_points: int) -> list[Frame]:
     frames: list[Frame] = []
     points = 0
     for frame in Frame.objects.order_by("pk")[:MOST_FRAMES]:
-        if frames and points + frame.points > MOST_POINTS:
+        if frames and points + frame.points > most_points:
             break
         frames.append(frame)
         points += frame.points

@@ -214,3 +214,18 @@ def test_series_of_two_sources_are_two(source):
     drained(Writer())
     assert Series.objects.count() == 2
     assert sorted(Sample.objects.values_list("value", flat=True)) == [1.0, 2.0]
+
+
+def test_a_slow_database_gets_shorter_transactions_and_a_quick_one_longer_ones(monkeypatch):
+    source = Source.objects.create(name="router")
+    for second in range(60):
+        points = [Point(START_MS + second * 1000 + ms, 1.0) for ms in range(1000)]
+        frame(source, series("gauge", points))
+    took_s, clock = 4.0, itertools.count()
+    monkeypatch.setattr("monitoring.storage.writer.MOST_POINTS", 12_000)
+    monkeypatch.setattr("monitoring.storage.writer.time.monotonic", lambda: took_s * next(clock))
+    writer = Writer()
+    # first as many as ever; 12,000 in 4 s are 900 in 0.3 s, and so no more than the least
+    assert [writer.drain().frames for _ in range(2)] == [12, 2]
+    took_s = 0.1
+    assert [writer.drain().frames for _ in range(3)] == [2, 6, 12]
