@@ -16,15 +16,16 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from django.db import DatabaseError, close_old_connections, connection
+from django.db import DatabaseError, close_old_connections, connection, transaction
 
 from monitoring import inbox, quarantine
 from monitoring.inbox import Offer
-from monitoring.lease import RENEWED_EVERY_S, Holder, Lost
+from monitoring.lease import ASKED_EVERY_S, RENEWED_EVERY_S, Holder, Lost
 from monitoring.models import Source
 from monitoring.quarantine import Sorter
 from monitoring.storage import retention
 from monitoring.storage.pending import Assembling, Mapping
+from monitoring.storage.told import Follower
 from monitoring.storage.writer import Writer
 
 logger = logging.getLogger(__name__)
@@ -76,7 +77,7 @@ class _Waiting:
 class Pipeline:
     """One a process: doors offer, a committer commits, and where this process holds the lease a writer sorts in."""
 
-    def __init__(self) -> None:
+    def __init__(self, follower: Follower | None = None) -> None:
         self._waiting: deque[_Waiting] = deque()
         self._bytes = 0
         self._offered = asyncio.Event()
@@ -87,7 +88,7 @@ class Pipeline:
         self._drains = ThreadPoolExecutor(1, "telemetry-writer")
         self._most_offers = MOST_OFFERS
         self._holder, self._writer = Holder(), Writer()
-        self._sorter = Sorter(self._writer, self._holder)
+        self._sorter = Sorter(self._writer, self._holder, follower)
         self._is_leading = False
         self._epoch: int | None = None
 
@@ -106,6 +107,11 @@ class Pipeline:
     def is_leading(self) -> bool:
         """Whether this process is the one that writes."""
         return self._is_leading
+
+    async def as_leader[Result](self, function: Callable[[], Result]) -> Result:
+        """The function's result, in a transaction between the writer's own, that ends only while this process is the
+        one that writes. Raises Lost where it is not."""
+        return await self._in(self._drains, lambda: self._required(function))
 
     async def offer(self, offer: Offer) -> bool:
         """Waits for room, then until it is committed; whether it was new. Raises Refused."""
@@ -229,7 +235,7 @@ class Pipeline:
         loop = asyncio.get_running_loop()
         while True:
             try:
-                if loop.time() - renewed >= RENEWED_EVERY_S:
+                if loop.time() - renewed >= (RENEWED_EVERY_S if self._is_leading else ASKED_EVERY_S):
                     self._lead(await self._in(self._drains, self._holder.take))
                     renewed = loop.time()
                 more = self._is_leading and await self._in(self._drains, self._sorter.drain)
@@ -256,10 +262,18 @@ class Pipeline:
             except DatabaseError as problem:
                 logger.warning("Nothing can be deleted: %s", problem)
 
+    def _required[Result](self, function: Callable[[], Result]) -> Result:
+        with transaction.atomic():
+            self._holder.require()
+            return function()
+
     def _lead(self, leads: bool) -> None:
         if leads and self._holder.epoch != self._epoch:
             self._writer.forget()  # another one may have written since
             self._epoch = self._holder.epoch
+            self._sorter.begins_anew()
+        if self._is_leading and not leads:
+            self._sorter.end()
         self._is_leading = leads
 
     async def _rest(self) -> None:

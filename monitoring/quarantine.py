@@ -16,6 +16,7 @@ from django.db.models import QuerySet
 
 from monitoring.lease import Holder, Lost
 from monitoring.models import Frame, Pending, Quarantined
+from monitoring.storage.told import Follower, Told
 from monitoring.storage.writer import MOST_FRAMES, Writer
 
 logger = logging.getLogger(__name__)
@@ -27,23 +28,44 @@ SETTLED_EVERY_S = 1.0
 class Sorter:
     """Sorts in what waits, as long as it holds the lease."""
 
-    def __init__(self, writer: Writer, holder: Holder) -> None:
-        self._writer, self._holder = writer, holder
+    def __init__(self, writer: Writer, holder: Holder, follower: Follower | None = None) -> None:
+        self._writer, self._holder, self._follower = writer, holder, follower
+        self._is_followed = False
         self._most = MOST_FRAMES
         self._settled_at = 0.0
 
     def drain(self) -> bool:
         """One transaction of frames, and now and then one of what has waited for the rest of its histogram; whether
         there may be more. Raises Lost, and DatabaseError where no frame is the cause."""
-        more = self._tried(self._sort_in, self._narrow)
+        if self._follower is not None and not self._is_followed:
+            self._follower.begin()
+        self._is_followed = False  # until it was told of what follows
+        stored = self._tried(lambda: self._writer.drain(self._most), self._narrow)
+        if stored is not None:
+            self._most = min(MOST_FRAMES, 2 * self._most)
+            self._tell(stored.told)
         if time.monotonic() - self._settled_at >= SETTLED_EVERY_S:
-            self._tried(self._writer.settle, _set_pending_aside)
+            self._tell(self._tried(self._writer.settle, _set_pending_aside))
             self._settled_at = time.monotonic()
-        return more
+        self._is_followed = True
+        return stored is None or stored.frames > 0
 
-    def _tried[Result](self, work: Callable[[], Result], otherwise: Callable[[Exception], None]) -> Result | bool:
-        """What the work gives in a transaction; where it fails by what it stores, the other is done, and there is
-        more to do."""
+    def begins_anew(self) -> None:
+        """Another process may have written since."""
+        self._is_followed = False
+
+    def end(self) -> None:
+        """Another process writes."""
+        self.begins_anew()
+        if self._follower is not None:
+            self._follower.end()
+
+    def _tell(self, told: Told | None) -> None:
+        if self._follower is not None and told is not None:
+            self._follower.follow(told)
+
+    def _tried[Result](self, work: Callable[[], Result], otherwise: Callable[[Exception], None]) -> Result | None:
+        """What the work gives in a transaction; where it fails by what it stores, the other is done instead."""
         try:
             with transaction.atomic():
                 self._holder.require()
@@ -56,12 +78,7 @@ class Sorter:
         with transaction.atomic():
             self._holder.require()
             otherwise(failed)
-        return True
-
-    def _sort_in(self) -> bool:
-        found = self._writer.drain(self._most).frames > 0
-        self._most = min(MOST_FRAMES, 2 * self._most)
-        return found
+        return None
 
     def _narrow(self, problem: Exception) -> None:
         tried = min(self._most, Frame.objects.count())

@@ -9,9 +9,8 @@ import numpy as np
 from monitoring.storage import tables
 from monitoring.storage.rollups import MS, RESOLUTIONS_S, Array, Ints, Rows
 from monitoring.storage.series import Known
+from monitoring.storage.told import KINDS
 
-GAUGE, COUNTER, DELTA = 0, 1, 2
-KINDS = {"gauge": GAUGE, "counter": COUNTER, "delta": DELTA}
 ROWS_OF = ("min", "max", "sum", "count", "last", "last_ms", "span_ms")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -12,7 +13,7 @@ from django.db import transaction
 from monitoring.models import Frame
 from monitoring.readings import Histogram
 from monitoring.storage import histograms, late, partitions, tables
-from monitoring.storage.memory import COUNTER, DELTA, GAUGE, Memory
+from monitoring.storage.memory import Memory
 from monitoring.storage.pending import Assembling
 from monitoring.storage.rollups import (
     RESOLUTIONS_S,
@@ -28,11 +29,15 @@ from monitoring.storage.rollups import (
     starts,
 )
 from monitoring.storage.series import Book, Known, wanted
+from monitoring.storage.told import COUNTER, DELTA, GAUGE, Scalars, Told
 from monitoring.wire import NEVER, Columns, Held, Mapped, unpacked
 
 MOST_FRAMES = 2_000
-MOST_POINTS = 200_000
+MOST_POINTS = 50_000
 """Of one transaction."""
+WITHIN_S, LEAST_POINTS = 0.3, 2_000
+"""Snapshots wait for the end of a transaction: it has no more points than are sorted in within this time, as far as the
+last one tells, but so many at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +46,7 @@ class Stored:
 
     frames: int
     points: int
+    told: Told
 
 
 class Writer:
@@ -48,25 +54,32 @@ class Writer:
 
     def __init__(self) -> None:
         self.book, self.memory = Book(), Memory()
+        self._most_points = MOST_POINTS
         self.assembling: Assembling | None = None
         """Of histograms that come in parts; without it their frames cannot be sorted in."""
 
     def drain(self, most: int = MOST_FRAMES) -> Stored:
         """Sorts in the oldest frames that wait, up to `most` and a transaction's worth; none when none wait."""
+        began_s = time.monotonic()
         try:
             with transaction.atomic():
-                frames = _oldest(most)
-                self.store([*(found for frame in frames for found in _series(frame)), *self._assembled(frames)])
+                frames = _oldest(most, self._most_points)
+                told = self.store([*(found for frame in frames for found in _series(frame)), *self._assembled(frames)])
                 Frame.objects.filter(pk__in=[frame.pk for frame in frames]).delete()
         except BaseException:
             self.forget()
             raise
-        return Stored(len(frames), sum(frame.points for frame in frames))
+        points = sum(frame.points for frame in frames)
+        self._learn(points, time.monotonic() - began_s)
+        return Stored(len(frames), points, told)
 
-    def settle(self) -> None:
+    def _learn(self, points: int, took_s: float) -> None:
+        if points:
+            self._most_points = int(min(MOST_POINTS, max(LEAST_POINTS, points * WITHIN_S / max(took_s, 1e-3))))
+
+    def settle(self) -> Told:
         """Stores what has waited long enough for the rest of its histogram."""
-        if self.assembling is not None:
-            self.store(self.assembling.due())
+        return Told() if self.assembling is None else self.store(self.assembling.due())
 
     def _assembled(self, frames: Sequence[Frame]) -> list[tuple[int, Mapped]]:
         parts = [frame for frame in frames if frame.is_parts]
@@ -83,7 +96,7 @@ class Writer:
         self.book.clear()
         self.memory.clear()
 
-    def store(self, given: Sequence[tuple[int, Held]]) -> None:
+    def store(self, given: Sequence[tuple[int, Held]]) -> Told:
         """Samples and rollups of mapped series and columns by their source. Call it within a transaction."""
         scalar: list[Samples] = []
         counted: list[tuple[Known, Mapped]] = []
@@ -100,9 +113,11 @@ class Writer:
                     of_kind.append((self.book[wanted(source_id, held)], held))
             scalar.append(_of_points(plain))
         samples = _sorted(scalar)
+        told = Told()
         if samples.series.size:
-            self._scalars(samples)
-        histograms.store(counted, self.memory.days)
+            self._scalars(samples, told)
+        told.histograms = histograms.store(counted, self.memory.days)
+        return told
 
     def _meet(self, given: Sequence[tuple[int, Held]]) -> None:
         """Has the series of what was mapped one by one looked up together."""
@@ -119,7 +134,7 @@ class Writer:
         sizes = np.frombuffer(columns.sizes, "<i8")
         return Samples(np.repeat(ids, sizes), ts_ms, np.frombuffer(columns.value, "<f8"), start_ms)
 
-    def _scalars(self, samples: Samples) -> None:
+    def _scalars(self, samples: Samples, told: Told) -> None:
         met = self.book.of_ids(samples.series[starts(samples.series)].tolist())
         self.memory.meet(met)
         slots = _slots(self.memory, samples.series)
@@ -130,9 +145,9 @@ class Writer:
             samples = _some(samples, ~is_late)
             slots = slots[~is_late]
         if samples.series.size:
-            self._fresh(samples, slots)
+            told.scalars.append(self._fresh(samples, slots))
 
-    def _fresh(self, samples: Samples, slots: Ints) -> None:
+    def _fresh(self, samples: Samples, slots: Ints) -> Scalars:
         """Samples later than all before them of their series: nothing that is stored changes but what is open."""
         partitions.ensure(samples.ts_ms, self.memory.days)
         tables.insert_scalars(samples.series, samples.ts_ms, samples.value, samples.start_ms)
@@ -149,17 +164,18 @@ class Writer:
                 self.memory.keep(whole, at, resolution_s)
         tables.upsert_columns(changed)
         _remember(self.memory, samples, slots)
+        return Scalars(samples, found, kind)
 
 
 def _series(frame: Frame) -> list[tuple[int, Held]]:
     return [] if frame.is_parts else [(frame.source_id, held) for held in unpacked(bytes(frame.payload))]
 
 
-def _oldest(most: int) -> list[Frame]:
+def _oldest(most: int, most_points: int) -> list[Frame]:
     frames: list[Frame] = []
     points = 0
     for frame in Frame.objects.order_by("pk")[:most]:
-        if frames and points + frame.points > MOST_POINTS:
+        if frames and points + frame.points > most_points:
             break
         frames.append(frame)
         points += frame.points

@@ -290,3 +290,18 @@ def test_series_that_a_failed_transaction_has_made_are_made_again(source, monkey
     assert not Series.objects.exists()
     drained(writer)
     assert Sample.objects.get().series == Series.objects.get()
+
+
+def test_a_slow_database_gets_shorter_transactions_and_a_quick_one_longer_ones(monkeypatch):
+    source = Source.objects.create(name="router")
+    for second in range(60):
+        points = [Point(START_MS + second * 1000 + ms, 1.0) for ms in range(1000)]
+        frame(source, series("gauge", points))
+    took_s, clock = 4.0, itertools.count()
+    monkeypatch.setattr("monitoring.storage.writer.MOST_POINTS", 12_000)
+    monkeypatch.setattr("monitoring.storage.writer.time.monotonic", lambda: took_s * next(clock))
+    writer = Writer()
+    # first as many as ever; 12,000 in 4 s are 900 in 0.3 s, and so no more than the least
+    assert [writer.drain().frames for _ in range(2)] == [12, 2]
+    took_s = 0.1
+    assert [writer.drain().frames for _ in range(3)] == [2, 6, 12]
