@@ -35,9 +35,9 @@ from monitoring.wire import NEVER, Columns, Held, Mapped, unpacked
 MOST_FRAMES = 2_000
 MOST_POINTS = 50_000
 """Of one transaction."""
-WITHIN_S, LEAST_POINTS = 0.3, 2_000
+WITHIN_S, LEAST_POINTS = 0.5, 10_000
 """Snapshots wait for the end of a transaction: it has no more points than are sorted in within this time, as far as the
-last one tells, but so many at least."""
+last one tells, but so many at least: each brings the rollups of its series up to date, however few its points."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -299,9 +299,10 @@ def test_a_slow_database_gets_shorter_transactions_and_a_quick_one_longer_ones(m
         frame(source, series("gauge", points))
     took_s, clock = 4.0, itertools.count()
     monkeypatch.setattr("monitoring.storage.writer.MOST_POINTS", 12_000)
+    monkeypatch.setattr("monitoring.storage.writer.LEAST_POINTS", 2000)
     monkeypatch.setattr("monitoring.storage.writer.time.monotonic", lambda: took_s * next(clock))
     writer = Writer()
-    # first as many as ever; 12,000 in 4 s are 900 in 0.3 s, and so no more than the least
+    # first as many as ever; 12,000 in 4 s are 1,500 in half a second, and so no more than the least
     assert [writer.drain().frames for _ in range(2)] == [12, 2]
-    took_s = 0.1
-    assert [writer.drain().frames for _ in range(3)] == [2, 6, 12]
+    took_s = 0.25
+    assert [writer.drain().frames for _ in range(4)] == [2, 4, 8, 12]
