@@ -6,6 +6,7 @@ from monitoring.api.mappings import MappingsView, MappingView
 from monitoring.api.quarantine import QuarantinedView, QuarantineView
 from monitoring.api.query import ExportView, QueryView, SeriesView
 from monitoring.api.recording import RecordingView
+from monitoring.api.replays import ReplaysView
 from monitoring.api.sources import SourcesView, SourceView, TokensView, TokenView
 from monitoring.api.targets import PullsView, PullTestView, PullView, TargetsView, TargetTestView, TargetView
 
@@ -27,5 +28,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("series/", SeriesView.as_view(), name="live-series"),
     path("query/", QueryView.as_view(), name="live-query"),
     path("export/", ExportView.as_view(), name="live-export"),
+    path("watches/<slug:name>/replays/", ReplaysView.as_view(), name="live-replays"),
     path("recording/", RecordingView.as_view(), name="live-recording"),
 ]

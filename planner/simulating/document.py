@@ -170,7 +170,8 @@ def _best_tokens(run: Run, deployed: Deployment) -> tuple[float, ...]:
 
     None where t is not retuned.
     """
-    if run.threshold_track or run.roles is None or not run.roles.retunes or run.policy not in ("as_given", "bandwidth_aware"):
+    retunes = run.roles is not None and run.roles.retunes and run.threshold_track is None
+    if not retunes or run.policy not in ("as_given", "bandwidth_aware"):
         return ()
     if deployed.prfaas is None or not 0 < deployed.threshold_tokens < math.inf:
         return ()

@@ -47,9 +47,9 @@ class Replay(Table):
     """Whose window it is, ..."""
     start_ms: Annotated[int, Field(ge=0)] = 0
     """... when it began, in epoch milliseconds, ..."""
-    measured: dict[str, Any] = {}
+    measured: dict[str, Any] = Field(default_factory=dict)
     """... what was measured in it, to stand beside what is simulated, ..."""
-    recording: dict[str, Any] = {}
+    recording: dict[str, Any] = Field(default_factory=dict)
     """... and from what it was made."""
-    notes: Annotated[list[str], Field(max_length=LONGEST_NOTES)] = []
+    notes: Annotated[list[str], Field(max_length=LONGEST_NOTES)] = Field(default_factory=list)
     """What was assumed where the recording says nothing."""
