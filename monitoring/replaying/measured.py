@@ -32,7 +32,8 @@ def measured(recording: Recording) -> dict[str, Any]:
         "threshold_tokens": _spread(recording.threshold_tokens),
         "instances": {role: _spread(values) for role, values in recording.instances.items()},
         "waiting": _spread(waiting),
-        "ttft_s": ttft(recording.ttft_s),
+        "ttft_s": by_route(recording.ttft_s),
+        "uncached_tokens": by_route(recording.uncached_tokens),
     }
 
 
@@ -49,15 +50,16 @@ def _spread(values: Sequence[float | None]) -> dict[str, float] | None:
     known = _known(values)
     if not known:
         return None
-    return {"least": min(known), "median": float(np.median(known)), "most": max(known)}
+    middle, mean = float(np.median(known)), float(np.mean(known))
+    return {"least": min(known), "median": middle, "mean": mean, "most": max(known)}
 
 
-def ttft(by_route: Mapping[Any, Buckets]) -> dict[str, dict[str, Any]]:
+def by_route(histograms: Mapping[Any, Buckets]) -> dict[str, dict[str, Any]]:
     """Percentiles of each route, and of all where their buckets are the same: each with the bucket that it lies in."""
-    found: dict[str, dict[str, Any]] = {str(route): _percentiles(buckets) for route, buckets in by_route.items()}
-    if len({tuple(each.bounds) for each in by_route.values()}) == 1:
-        counts = np.sum([each.counts for each in by_route.values()], axis=0)
-        bounds = next(iter(by_route.values())).bounds
+    found: dict[str, dict[str, Any]] = {str(route): _percentiles(buckets) for route, buckets in histograms.items()}
+    if len({tuple(each.bounds) for each in histograms.values()}) == 1:
+        counts = np.sum([each.counts for each in histograms.values()], axis=0)
+        bounds = next(iter(histograms.values())).bounds
         found[ALL] = _percentiles(Buckets(bounds=bounds, counts=counts.tolist()))
     return found
 
