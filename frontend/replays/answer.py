@@ -16,6 +16,7 @@ from planner.simulating.studies import verdict
 type Document = Mapping[str, Any]
 
 PERCENTILES = {"p50": "P50", "p90": "P90", "p99": "P99"}
+QUANTITIES = {f"ttft_{name}_s": title for name, title in PERCENTILES.items()}
 ROUTES = {"all": "all requests", "local": "prefilled locally", "remote": "prefilled by PrfaaS"}
 
 
@@ -60,6 +61,7 @@ class Answer:
     watch: str
     compared: tuple[Compared, ...]
     model: str
+    caution: str
     tried: tuple[Tried, ...]
     notes: tuple[str, ...]
     facts: tuple[tuple[str, str], ...]
@@ -79,7 +81,8 @@ def answer(result: Document, replay: Document) -> Answer:
         end=moment(result["start_ms"] + round(1000 * recording.duration_s)),
         watch=result["watch"],
         compared=compared,
-        model=_model(result["measured"], base),
+        model=model(result["calibration"]),
+        caution=caution(result["calibration"], result["runs"]),
         tried=tuple(_tried(run, base) for run in result["runs"]),
         notes=tuple(result["notes"]),
         facts=tuple(_facts(result, recording.sources)),
@@ -99,19 +102,34 @@ def moment(ms: int) -> datetime:
 
 def headline(result: Document) -> str:
     """Which policy would have had the lowest P90, and by how much."""
-    base, *others = result["runs"]
+    base = result["runs"][0]
     if not base["ttft_s"]:
         return "As it was, some requests were never finished in the simulation: there is no TTFT to compare with."
     was = interval(base["ttft_s"]["p90"], figures.seconds, " s")
-    better = [run for run in others if _is_better(run)]
-    if not better:
+    best = _best(result["runs"])
+    if best is None:
         return f"None of what was tried has a clearly lower P90 TTFT than there was, {was}."
-    best = min(better, key=lambda run: float(run["ttft_s"]["p90"]["mean"]))
     found = best["differences"]["ttft_p90_s"]
     would = interval(best["ttft_s"]["p90"], figures.seconds, " s")
     less = figures.percent(-found["share"])
     chance = "" if found["is_clear"] else " One replication alone cannot tell it from chance."
-    return f"{best['title']}: P90 TTFT would have been {would} instead of {was}, {less} % less.{chance}"
+    return f"{best['title']}: P90 TTFT would have been {would} instead of {was}, {less} % less.{_price(best)}{chance}"
+
+
+def _best(runs: list[Document]) -> Document | None:
+    """The policy with the lowest P90, if one is lower than as it was by more than chance."""
+    better = [run for run in runs[1:] if _is_better(run)]
+    return min(better, key=lambda run: float(run["ttft_s"]["p90"]["mean"]), default=None)
+
+
+def _price(run: Document) -> str:
+    """Percentiles that are clearly higher, though P90 is lower."""
+    higher = [
+        f"{title} {figures.percent(found['share'])} % more"
+        for name, title in PERCENTILES.items()
+        if (found := run["differences"].get(f"ttft_{name}_s")) and found["is_clear"] and found["mean"] > 0
+    ]
+    return f" But {' and '.join(higher)}." if higher else ""
 
 
 def _is_better(run: Document) -> bool:
@@ -163,21 +181,32 @@ def _where(estimate: Document, low: float, high: float) -> str:
     return "outside the measured bucket"
 
 
-def _model(measured: Document, base: Document) -> str:
-    """How good the simulation of it is, in a sentence."""
-    told, simulated = measured["ttft_s"].get("all"), base["ttft_s"]
-    known = {title: told[name] for name, title in PERCENTILES.items() if told and told[name]}
-    if not known or not simulated:
+def model(told: list[Document]) -> str:
+    """How far the simulation of it is from what was measured, in a sentence."""
+    known = [each for each in told if each["is_within"] is not None]
+    if not known:
         return "TTFT was not measured, or not in one set of buckets: nothing says how good the simulation is."
-    names = {title: name for name, title in PERCENTILES.items()}
-    inside = [title for title, each in known.items() if _holds(each, simulated[names[title]]["mean"])]
-    outside = [title for title in known if title not in inside]
-    found = f"Of measured TTFT, {' and '.join(inside) or 'no percentile'} as simulated lies in the measured bucket"
-    return f"{found}; {' and '.join(outside)} does not." if outside else f"{found}."
+    said = ", ".join(f"{QUANTITIES[each['quantity']]} {_off(each)}" for each in known)
+    outside = [QUANTITIES[each["quantity"]] for each in known if not each["is_within"]]
+    where = f"{' and '.join(outside)} outside the measured bucket" if outside else "each in the measured bucket"
+    return f"As it was, simulated against measured TTFT: {said}; {where}."
 
 
-def _holds(bucket: Document, value: float) -> bool:
-    return bool(bucket["low"] <= value and (bucket["high"] is None or value <= bucket["high"]))
+def _off(each: Document) -> str:
+    if each["difference"] is None:
+        return f"{figures.seconds(each['simulated'])} s against more than {figures.seconds(each['low'])} s"
+    return f"{figures.difference(each['simulated'], each['measured'])} %"
+
+
+def caution(told: list[Document], runs: list[Document]) -> str:
+    """What is to be said where the simulation is off by more than it says that a policy gains."""
+    p90 = next((each for each in told if each["quantity"] == "ttft_p90_s"), None)
+    best = _best(runs)
+    if best is None or p90 is None or p90["is_within"] or p90["difference"] is None:
+        return ""
+    if abs(p90["difference"]) < -best["differences"]["ttft_p90_s"]["share"]:
+        return ""
+    return "The simulation of as it was is off by more than that gain: take it as a direction, and not as a figure."
 
 
 def _mean(values: list[float]) -> float:

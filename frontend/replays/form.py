@@ -187,4 +187,23 @@ def again(replay: Mapping[str, Any]) -> str:
     end_ms = begin_ms + intervals * recording["interval_s"] * 1000
     link = (recording.get("link") or {}).get("name")
     window = {"watch": replay["watch"], "start": begin_ms, "end": end_ms} | ({"link": link} if link else {})
-    return f"{reverse('live-replay')}?{urlencode(window)}"
+    counted = {name: replay["simulation"][name] for name in ("replications", "seed")}
+    asked = window | counted | _tried(replay["policies"])
+    return f"{reverse('live-replay')}?{urlencode(asked, doseq=True)}"
+
+
+def _tried(policies: list[Mapping[str, Any]]) -> Policy:
+    """What the form has of policies: one fleet, one static t and one t from which others are raised."""
+    found: Policy = {"tried": []}
+    for policy in policies:
+        kind, tokens = policy["policy"], policy["threshold_tokens"]
+        fleet = {name: policy[name] for name in FLEET if policy[name] is not None}
+        if kind == "bandwidth_aware" and not fleet:
+            found |= {"tried": [*found["tried"], "roles" if policy["roles"] else kind], "from_tokens": tokens}
+        elif kind == "advised" and (policy["best_split"] or not fleet):
+            found |= {"tried": [*found["tried"], "advised_split" if policy["best_split"] else kind]}
+        elif kind == "static" and not fleet:
+            found |= {"threshold_tokens": tokens}
+        elif kind in FLEET_POLICIES:
+            found |= {"fleet_policy": kind} | fleet
+    return found

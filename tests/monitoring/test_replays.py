@@ -1,4 +1,4 @@
-"""Replays: what was recorded, simulated as it was and with other policies; held against the truth behind the telemetry."""
+"""Replays: what was recorded, simulated as it was and with other policies; held against the truth behind it."""
 
 import json
 
@@ -183,7 +183,7 @@ def test_one_job_has_a_part_for_each_replication_of_each_and_freezes_what_was_re
         ({"policies": [AWARE, {"policy": "advised", "threshold_tokens": 5e3}]}, "policies.1.threshold_tokens", "leave"),
         ({"policies": [AWARE | {"best_split": True}]}, "policies.0.best_split", "needs policy advised"),
         ({"policies": [{"policy": "as_recorded"}]}, "policies.0.policy", "is simulated anyway"),
-        ({"policies": [AWARE | {"decode_instances": 0}]}, "policies.0.policy", "decode needs an instance"),
+        ({"policies": [AWARE | {"decode_instances": 0}]}, "policies.0.decode_instances", "must be at least 1"),
         ({"policies": [AWARE | {"threshold_tokens": 1e8}]}, "policies.0.policy", "t is raised from there"),
         ({"replications": 0}, "replications", "must be at least 1"),
         ({"replications": 200}, "replications", "take at most 133"),

@@ -43,6 +43,8 @@ def mistakes(policy: Policy, base: Asked, at: int) -> Iterator[FieldError]:
         yield FieldError(f"{place}.best_split", True, "is found; leave prefill_instances and decode_instances out")
     if policy.prfaas_instances is not None and cluster_of_role(scenario, "prfaas") is None:
         yield FieldError(f"{place}.prfaas_instances", policy.prfaas_instances, "there is no PrfaaS cluster")
+    if policy.decode_instances == 0:
+        yield FieldError(f"{place}.decode_instances", 0, "must be at least 1: every answer is decoded")
     if policy.policy == "as_recorded" and not (policy.roles or any(_fleet(policy))):
         yield FieldError(f"{place}.policy", policy.policy, "is simulated anyway; give it another fleet, or roles")
 

@@ -15,6 +15,7 @@ from planner.engine.simulation.comparison import Measures, differences, measures
 from planner.engine.simulation.report import estimate
 from planner.simulating import plain, result
 from planner.simulating.replays import document as replays
+from planner.simulating.replays.calibration import calibration
 from planner.simulating.replays.document import Asked, Variant
 from planner.simulating.studies.result import difference_document
 
@@ -47,6 +48,7 @@ def document(asked: Asked, runs: Sequence[Sequence[Replication]]) -> dict[str, A
         "seed": run.seed,
         "runs": found,
         "measured": replay.measured,
+        "calibration": calibration(replay.measured, found[0]),
         "provenance": max((each["provenance"] for each in found), key=PROVENANCE_KINDS.index),
         "notes": [*replay.notes, *_notes(found)],
         "version": __version__,
