@@ -196,7 +196,7 @@ def _tried(policies: list[Mapping[str, Any]]) -> Policy:
     """What the form has of policies: one fleet, one static t and one t from which others are raised."""
     found: Policy = {"tried": []}
     for policy in policies:
-        kind, tokens = policy["policy"], policy["threshold_tokens"]
+        kind, tokens = policy["policy"], f"{policy['threshold_tokens'] or 0:.15g}"
         fleet = {name: policy[name] for name in FLEET if policy[name] is not None}
         if kind == "bandwidth_aware" and not fleet:
             found |= {"tried": [*found["tried"], "roles" if policy["roles"] else kind], "from_tokens": tokens}

@@ -34,6 +34,7 @@ PAGES = {
     ],
     "simulate": [f"/simulate/?scenario={CASE}"],
     "live-sources": ["/live/sources/"],
+    "live-replay": ["/live/replay/", "/live/replay/?start=yesterday"],
     "new-live-source": ["/live/sources/new/"],
     "live-mapping": ["/live/mapping/"],
     "change-live-mapping": ["/live/mapping/vllm/"],
@@ -117,9 +118,10 @@ CONFIG = {
 
 
 @pytest.fixture(scope="module")
-def made(server):
+def made(server, half_hour):
     """Addresses of what is not there from the beginning: jobs that ended, a file that was read, what is scraped."""
-    answers = [server.request("POST", f"/api/v1/{address}/", body) for address, body in JOBS]
+    replay = (f"live/watches/{half_hour.watch}/replays", half_hour.window | {"replications": 2})
+    answers = [server.request("POST", f"/api/v1/{address}/", body) for address, body in [*JOBS, replay]]
     refused = [answer for answer in answers if answer.status != 201]
     assert not refused, [answer.document for answer in refused]
     jobs = [answer.document["id"] for answer in answers]
@@ -189,11 +191,12 @@ MISTAKES = {
     f"/simulate/?scenario={CASE}": ("Requests", "Simulate"),
     f"/optimiser/equal_cost/?scenario={CASE}": ("Target utilisation", "Ask"),
     "/catalogue/hardware/new/": ("Memory GB", "Store hardware"),
+    "/live/replay/": ("Replications", "Replay"),
 }
 """Something that is no number, and what sends it."""
 
 
-def test_no_form_that_tells_of_mistakes_does(visitor):
+def test_no_form_that_tells_of_mistakes_does(visitor, half_hour):
     page, wrong = visitor.open("/login/"), []
     visitor.sign_in()
     for address, (label, button) in MISTAKES.items():

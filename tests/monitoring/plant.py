@@ -1,4 +1,4 @@
-"""python -m tests.monitoring.plant: the brown-out and its watch in an installation's database; prints when it began."""
+"""python -m tests.monitoring.plant: the brown-out and its watch in an installation's database; prints both."""
 
 import django
 
@@ -9,4 +9,4 @@ from tests.monitoring import brown_out  # noqa: E402 - models are there once Dja
 start_ms = brown_out.begun_ms()
 brown_out.store(start_ms)
 brown_out.watched()
-print(start_ms)  # noqa: T201 - the test that started it reads it
+print(brown_out.WATCH, start_ms, start_ms + round(1000 * brown_out.DURATION_S))  # noqa: T201 - who started it reads it
