@@ -34,7 +34,7 @@ PAGES = {
     ],
     "simulate": [f"/simulate/?scenario={CASE}"],
     "live-sources": ["/live/sources/"],
-    "live-replay": ["/live/replay/", "/live/replay/?start=yesterday"],
+    "live-replay": ["/live/replay/"],
     "new-live-source": ["/live/sources/new/"],
     "live-mapping": ["/live/mapping/"],
     "change-live-mapping": ["/live/mapping/vllm/"],
@@ -191,7 +191,7 @@ MISTAKES = {
     f"/simulate/?scenario={CASE}": ("Requests", "Simulate"),
     f"/optimiser/equal_cost/?scenario={CASE}": ("Target utilisation", "Ask"),
     "/catalogue/hardware/new/": ("Memory GB", "Store hardware"),
-    "/live/replay/": ("Replications", "Replay"),
+    "/live/replay/": ("From", "Replay"),
 }
 """Something that is no number, and what sends it."""
 
