@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.patience import UNTIL_SHOWN_MS
+from tests.patience import UNTIL_ANSWER_S, UNTIL_SHOWN_MS
 from tests.stack.installation import PASSWORD, ROOT, Installation
 
 CHROMIUM = Path(os.environ.get("CHROMIUM", "/usr/bin/chromium"))
@@ -72,7 +72,7 @@ def half_hour(server):
     """Telemetry of half an hour with a brown-out, as the doors would have stored it in the last hour, and its watch."""
     run = subprocess.run(
         [sys.executable, "-m", "tests.monitoring.plant"],
-        cwd=ROOT, env=server.environment, capture_output=True, text=True, timeout=120, check=False,
+        cwd=ROOT, env=server.environment, capture_output=True, text=True, timeout=UNTIL_ANSWER_S, check=False,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
     watch, start, end = run.stdout.split()

@@ -4,7 +4,8 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.test_optimiser import UNTIL_RESULT_MS, fits
+from tests.browser.test_optimiser import fits
+from tests.patience import UNTIL_RESULT_MS
 
 
 def test_an_operator_sees_a_window_and_finds_what_the_advice_would_have_changed(visitor, half_hour):
