@@ -4,7 +4,8 @@
      "requests_rps": {"local": [1.2, null], "remote": [0.8, 0.9]},
      "uncached_tokens": {"local": {"bounds": [1000, 2000], "counts": [10, 4, 0]}, "remote": {…}},
      "ttft_s": {…}, "link": {"name": "wan", "capacity_bps": […], "egress_bps": […]},
-     "threshold_tokens": […], "instances": {"prfaas": […], "prefill": […], "decode": […]}, "notes": [], "sources": []}
+     "threshold_tokens": […], "instances": {"prfaas": […], "prefill": […], "decode": […]},
+     "queued_requests": {"prefill": […], "transfer": […], "decode": […]}, "notes": [], "sources": []}
 
 Every list over time has one value an interval, null where nothing was measured.
 """
@@ -32,9 +33,12 @@ WHOLE = 1_000_000
 """Requests that the lengths of a simulation are counted as: no more than a millionth is lost by rounding."""
 LEAST_REQUESTS = 100
 
+LINK_SERIES = ("capacity_bps", "egress_bps", "resent_fraction")
+
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Over = Annotated[list[Amount | None], Field(max_length=MOST_INTERVALS)]
 type Route = Literal["local", "remote"]
+type Stage = Literal["prefill", "transfer", "decode"]
 type Role = Literal["prfaas", "prefill", "decode"]
 
 
@@ -73,11 +77,12 @@ class Buckets(_Part):
 
 
 class Link(_Part):
-    """What the link could carry and did, in bit/s."""
+    """What the link could carry and did, in bit/s, and the share of what was sent that was sent again."""
 
     name: str
     capacity_bps: Over
     egress_bps: Over
+    resent_fraction: Over = []
 
 
 class Recording(_Part):
@@ -93,6 +98,8 @@ class Recording(_Part):
     link: Link | None = None
     threshold_tokens: Over = []
     instances: dict[Role, Over] = {}
+    queued_requests: dict[Stage, Over] = {}
+    """That wait: for prefill, for their KVCache to be across, for decode."""
     sources: list[str] = []
     notes: list[str] = []
 
@@ -121,9 +128,10 @@ class Recording(_Part):
     def _over_time(self) -> Iterator[tuple[str, list[float | None]]]:
         yield from ((f"requests_rps.{name}", values) for name, values in self.requests_rps.items())
         yield from ((f"instances.{name}", values) for name, values in self.instances.items())
+        yield from ((f"queued_requests.{name}", values) for name, values in self.queued_requests.items())
         yield "threshold_tokens", self.threshold_tokens
         if self.link:
-            yield from (("link.capacity_bps", self.link.capacity_bps), ("link.egress_bps", self.link.egress_bps))
+            yield from ((f"link.{name}", getattr(self.link, name)) for name in LINK_SERIES)
 
 
 # --- reading -----------------------------------------------------------------------------------------------------
@@ -171,7 +179,8 @@ def measured(recording: Recording) -> Recording:
         "requests_rps": {name: values[some] for name, values in recording.requests_rps.items()},
         "threshold_tokens": recording.threshold_tokens[some],
         "instances": {name: values[some] for name, values in recording.instances.items()},
-        "link": link and Link(name=link.name, capacity_bps=link.capacity_bps[some], egress_bps=link.egress_bps[some]),
+        "queued_requests": {name: values[some] for name, values in recording.queued_requests.items()},
+        "link": link and link.model_copy(update={name: getattr(link, name)[some] for name in LINK_SERIES}),
     }
     return recording.model_copy(update=cut)
 
@@ -215,6 +224,8 @@ def simulation(recording: Recording, scenario: Mapping[str, Any]) -> Converted:
         "requests": max(LEAST_REQUESTS, round(mean_rps * recording.duration_s)),
         "warm_up": 0.0,
     }
+    if threshold is None and (track := _track(recording, changed, notes)):
+        document["threshold_track"] = track
     weather = _weather(recording, changed, notes)
     return Converted(document | ({"weather": weather} if weather else {}), notes)
 
@@ -232,7 +243,7 @@ def _filled(name: str, values: list[float | None], notes: list[str]) -> Array | 
 
 
 def _threshold(recording: Recording, changed: dict[str, Any], notes: list[str]) -> float | None:
-    """The recorded t, which the scenario takes over; None where it moved or nobody told."""
+    """The recorded t, or its median, which the scenario takes over; None where it moved or nobody told."""
     told = [value for value in recording.threshold_tokens if value is not None]
     if not told:
         return None
@@ -241,10 +252,18 @@ def _threshold(recording: Recording, changed: dict[str, Any], notes: list[str]) 
         return None
     middle = float(np.median(told))
     changed["routing"] = changed["routing"] | {"threshold_tokens": middle}
-    if max(told) - min(told) > 1e-6 * middle:
-        notes.append(f"threshold_tokens: moved from {min(told):g} to {max(told):g}; the median is taken, {middle:g}")
+    return None if max(told) - min(told) > 1e-6 * middle else middle
+
+
+def _track(recording: Recording, changed: dict[str, Any], notes: list[str]) -> dict[str, Any] | None:
+    """t interval by interval, where it moved and lengths decide who goes where."""
+    if changed["routing"]["policy"] != "threshold":
         return None
-    return middle
+    tokens = _filled("threshold_tokens", recording.threshold_tokens, notes)
+    if tokens is None:
+        return None
+    notes.append(f"threshold_tokens: moved from {tokens.min():g} to {tokens.max():g}, and is followed")
+    return {"interval_s": recording.interval_s, "tokens": tokens.tolist()}
 
 
 def _lengths(recording: Recording, threshold: float | None, notes: list[str]) -> dict[str, Any]:

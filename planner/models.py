@@ -24,6 +24,7 @@ class Job(models.Model):
         REPLICATION = "replication", "one replication of a simulation"
         STUDY = "study", "sweep or ablation"
         SIDE_BY_SIDE = "side_by_side", "simulations side by side"
+        REPLAY = "replay", "replay of a recorded window"
         FRONT = "front", "cost, rate and TTFT"
         FRONT_SHARD = "front_shard", "one rate of a front"
         IMPORT_TRACE = "import_trace", "import a trace"

@@ -22,6 +22,8 @@ from planner.procurement import questions
 from planner.simulating import document as simulations
 from planner.simulating import plain, side_by_side
 from planner.simulating import result as simulation_result
+from planner.simulating.replays import document as replays
+from planner.simulating.replays import result as replay_result
 from planner.simulating.studies import document as studies
 from planner.simulating.studies import result as study_result
 
@@ -98,6 +100,11 @@ IN_PARTS: Mapping[str, InParts] = {
         part="replication",
         parts=lambda given: studies.parts(studies.loaded(given["study"])),
         merge=lambda given, parts: study_result.merged(studies.loaded(given["study"]), parts),
+    ),
+    "replay": InParts(
+        part="replication",
+        parts=lambda given: replays.parts(replays.loaded(given["replay"])),
+        merge=lambda given, parts: replay_result.merged(replays.loaded(given["replay"]), parts),
     ),
     "side_by_side": InParts(
         part="replication",

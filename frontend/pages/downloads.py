@@ -14,6 +14,7 @@ from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_safe
 
 from frontend import side_by_side
+from frontend.replays import answer
 from frontend.simulator import study_chart
 from planner.models import Job
 
@@ -43,6 +44,8 @@ def _table(job: Job) -> Iterable[Iterable[Any]]:
         return study_chart.lines(result)
     if job.kind == Job.Kind.SIDE_BY_SIDE:
         return side_by_side.lines(result, job.input)
+    if job.kind == Job.Kind.REPLAY:
+        return answer.lines(result)
     if result.get("map"):
         return [COLUMNS, *lines(result["map"])]
     raise Http404("This job has no table.")

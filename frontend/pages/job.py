@@ -20,6 +20,8 @@ from frontend.optimiser.clusters import answer as clusters
 from frontend.optimiser.front import front, point
 from frontend.optimiser.problems import ALL
 from frontend.optimiser.tie import tie
+from frontend.replays.answer import answer as replayed
+from frontend.replays.form import again as replay_again
 from frontend.simulator.answer import answer as simulated
 from frontend.simulator.form import again as simulate_again
 from frontend.simulator.study import answer as studied
@@ -35,24 +37,30 @@ UNITS = {
     Job.Kind.REPLICATION: "requests",
     Job.Kind.STUDY: "requests",
     Job.Kind.SIDE_BY_SIDE: "requests",
+    Job.Kind.REPLAY: "requests",
 }
 """What the progress of a kind counts, where it is not steps."""
 QUESTIONS = {problem.name for problem in ALL}
 """Kinds that a form of the optimiser asks."""
 SIMULATED = (Job.Kind.SIMULATE, Job.Kind.STUDY)
 """Kinds that the simulator's form asks."""
-FORMS = {*QUESTIONS, *SIMULATED}
+FORMS = {*QUESTIONS, *SIMULATED, Job.Kind.REPLAY}
 """Kinds that a form asks, so that it can ask them again."""
+
+
+MOST_SHOWN = 100_000
+"""Characters of an input that the page shows."""
 
 
 @require_safe
 def job(request: HttpRequest, job_id: UUID) -> HttpResponse:
     found = get_object_or_404(Job, pk=job_id)
+    input_text = json.dumps(found.input, indent=2, ensure_ascii=False)
     context = {
         "job": found,
         "elapsed": elapsed(found),
         "percent": 100 * found.done // found.total if found.total else 0,
-        "input_text": json.dumps(found.input, indent=2, ensure_ascii=False),
+        "input_text": input_text if len(input_text) <= MOST_SHOWN else "",
         "socket": f"{get_script_prefix()}ws/jobs/{found.pk}/",
         "unit": UNITS.get(Job.Kind(found.kind), "steps"),
         "is_question": found.kind in FORMS,
@@ -72,6 +80,8 @@ def _again(found: Job) -> Again | None:
     if found.kind in SIMULATED:
         address = simulate_again(found)
         return Again(address, "simulate", None) if address else None
+    if found.kind == Job.Kind.REPLAY:
+        return Again(replay_again(found.input["replay"]), "live-replay", None)
     return again(found) if found.kind in QUESTIONS else None
 
 
@@ -121,6 +131,10 @@ def _studied(asked: Document, result: Document) -> Document:
     return {"studied": studied(result, studies.loaded(asked["study"]))}
 
 
+def _replayed(asked: Document, result: Document) -> Document:
+    return {"replayed": replayed(result, asked["replay"])}
+
+
 def _side_by_side(asked: Document, result: Document) -> Document:
     return {"side_by_side": side_by_side.table(result, asked)}
 
@@ -141,5 +155,6 @@ RESULTS: dict[str, Callable[[Document, Document], Document]] = {
     Job.Kind.SIMULATE: _simulated,
     Job.Kind.STUDY: _studied,
     Job.Kind.SIDE_BY_SIDE: _side_by_side,
+    Job.Kind.REPLAY: _replayed,
 }
 """What the page of each kind shows of an input and its result."""

@@ -18,6 +18,7 @@ HEARD = {
 does."""
 TITLES = {
     "policy": "the routing policy",
+    "threshold_track": "a threshold as it was recorded",
     "order": "the order of prefill",
     "connection_bps": "what bounds one transfer",
     "paths": "several paths",

@@ -41,7 +41,8 @@ class RecordingView(APIView):
             allowed = ", ".join(map(str, RESOLUTIONS_S))
             raise ValidationError({"interval_s": f"must be one of {allowed}, got {interval_s[:40]!r}"})
         try:
-            found = taken(Wanted(start_ms, end_ms, int(interval_s), given.get("link"), given.get("cluster")))
+            clusters = (given["cluster"],) if given.get("cluster") else ()
+            found = taken(Wanted(start_ms, end_ms, int(interval_s), given.get("link"), clusters))
         except RecordingError as problem:
             field, _, said = str(problem).partition(": ")
             raise ValidationError({field: said}) from problem

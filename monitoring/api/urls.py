@@ -7,6 +7,7 @@ from monitoring.api.mappings import MappingsView, MappingView
 from monitoring.api.quarantine import QuarantinedView, QuarantineView
 from monitoring.api.query import ExportView, QueryView, SeriesView
 from monitoring.api.recording import RecordingView
+from monitoring.api.replays import ReplaysView
 from monitoring.api.sources import SourcesView, SourceView, TokensView, TokenView
 from monitoring.api.targets import PullsView, PullTestView, PullView, TargetsView, TargetTestView, TargetView
 from monitoring.api.watches import EnteredView, WatchesView, WatchView
@@ -35,5 +36,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("watches/<slug:name>/", WatchView.as_view(), name="live-watch"),
     path("watches/<slug:name>/entered/", EnteredView.as_view(), name="live-watch-entered"),
     path("watches/<slug:name>/history/", HistoryView.as_view(), name="live-watch-history"),
+    path("watches/<slug:name>/replays/", ReplaysView.as_view(), name="live-replays"),
     path("recording/", RecordingView.as_view(), name="live-recording"),
 ]

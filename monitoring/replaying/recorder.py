@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,6 +14,7 @@ from monitoring.storage.rollups import MS, RESOLUTIONS_S
 
 ROUTES = ("local", "remote")
 ROLES = ("prfaas", "prefill", "decode")
+STAGES = ("prefill", "transfer", "decode")
 ROUTER = "router"
 
 type Over = list[float | None]
@@ -21,13 +22,16 @@ type Over = list[float | None]
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A window, and of which link and cluster where there are several; `interval_s` is one of the rollups'."""
+    """A window, and of which link and clusters where there are several; `interval_s` is one of the rollups'."""
 
     start_ms: int
     end_ms: int
     interval_s: int = RESOLUTIONS_S[0]
     link: str | None = None
-    cluster: str | None = None
+    clusters: tuple[str, ...] = ()
+    """Only what is of these, or of none; empty: of any."""
+    links: tuple[str, ...] = ()
+    """Those that may be meant; empty: all that are measured."""
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -47,10 +51,12 @@ def taken(wanted: Wanted) -> Recording:
     if not 0 < wanted.intervals <= MOST_INTERVALS:
         raise RecordingError(f"start: a recording has 1 to {MOST_INTERVALS:,} intervals, got {wanted.intervals:,}")
     requests = _chosen("requests", wanted)
+    routers = {each.source.pk for each in requests if each.labels.get("role") == ROUTER}
     lengths, ttft = _chosen("uncached_tokens", wanted), _chosen("ttft_s", wanted)
-    thresholds, instances = _chosen("threshold_tokens", wanted), _chosen("instances", wanted)
+    thresholds = _chosen("threshold_tokens", wanted)
+    instances, queued = _chosen("instances", wanted, routers), _chosen("queued_requests", wanted, routers)
     link = _link(wanted)
-    used = {each.source.name for each in (*requests, *lengths, *ttft, *thresholds, *instances)}
+    used = {each.source.name for each in (*requests, *lengths, *ttft, *thresholds, *instances, *queued)}
     return Recording(
         start_ms=wanted.window.start_ms,
         interval_s=wanted.interval_s,
@@ -59,21 +65,25 @@ def taken(wanted: Wanted) -> Recording:
         ttft_s=_buckets(ttft, wanted),  # type: ignore[arg-type]
         link=link,
         threshold_tokens=_mean(thresholds, wanted),
-        instances=_by_role(instances, wanted),  # type: ignore[arg-type]
+        instances=_by("role", ROLES, instances, wanted),  # type: ignore[arg-type]
+        queued_requests=_by("stage", STAGES, queued, wanted),  # type: ignore[arg-type]
         sources=sorted(used),
         notes=wanted.notes,
     )
 
 
-def _chosen(signal: str, wanted: Wanted) -> list[Series]:
-    """The series of a signal: those of a router if there are any, or engines would tell the same requests again."""
-    found = [each for each in query.matching(signal, {}) if _is_of(each, "cluster", wanted.cluster)]
-    routers = [each for each in found if each.labels.get("role") == ROUTER]
-    return routers or found
+def _chosen(signal: str, wanted: Wanted, routers: Collection[int] = ()) -> list[Series]:
+    """The series of a signal: those of a router if there are any, or engines would tell the same requests again.
+
+    `routers` are sources that tell of other roles what a router knows of them.
+    """
+    found = [each for each in query.matching(signal, {}) if _is_of(each, wanted.clusters)]
+    told = [each for each in found if each.labels.get("role") == ROUTER or each.source.pk in routers]
+    return told or found
 
 
-def _is_of(series: Series, label: str, value: str | None) -> bool:
-    return value is None or series.labels.get(label) in (None, value)
+def _is_of(series: Series, clusters: Collection[str]) -> bool:
+    return not clusters or series.labels.get("cluster") in (None, *clusters)
 
 
 def _with(series: Iterable[Series], label: str, value: str) -> list[Series]:
@@ -102,8 +112,10 @@ def _mean(series: Sequence[Series], wanted: Wanted) -> Over:
     return [float(np.mean(row)) if row else None for row in told] or [None] * wanted.intervals
 
 
-def _by_role(series: Sequence[Series], wanted: Wanted) -> dict[str, Over]:
-    return {role: _sum(some, wanted) for role in ROLES if (some := _with(series, "role", role))}
+def _by(label: str, values: Sequence[str], series: Sequence[Series], wanted: Wanted) -> dict[str, Over]:
+    """Sums by what a label says, of what was measured."""
+    found = {value: _sum(some, wanted) for value in values if (some := _with(series, label, value))}
+    return {value: over for value, over in found.items() if any(each is not None for each in over)}
 
 
 def _buckets(series: Sequence[Series], wanted: Wanted) -> dict[str, Buckets]:
@@ -127,6 +139,7 @@ def _link(wanted: Wanted) -> Link | None:
     """The link that is wanted, or the only one. Raises RecordingError."""
     capacity, egress = (query.matching(name, {}) for name in ("link_capacity_bps", "link_egress_bits"))
     names = sorted({each.labels["link"] for each in (*capacity, *egress) if each.labels.get("link")})
+    names = [name for name in names if not wanted.links or name in wanted.links]
     if wanted.link is None and not names:
         return None
     if wanted.link is None and len(names) > 1:
@@ -138,4 +151,16 @@ def _link(wanted: Wanted) -> Link | None:
         name=name,
         capacity_bps=_mean(_with(capacity, "link", name), wanted),
         egress_bps=_sum(_with(egress, "link", name), wanted),
+        resent_fraction=_resent(name, wanted),
     )
+
+
+def _resent(link: str, wanted: Wanted) -> Over:
+    """Segments sent again, of those sent; empty where nobody counts them by link."""
+    again, sent = (
+        _with(query.matching(signal, {}), "link", link) for signal in ("retransmitted_segments", "sent_segments")
+    )
+    if not again or not sent:
+        return []
+    pairs = zip(_sum(again, wanted), _sum(sent, wanted), strict=True)
+    return [part / whole if part is not None and whole else None for part, whole in pairs]

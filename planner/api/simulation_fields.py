@@ -127,6 +127,13 @@ class SparesSerializer(Fields):
     ready_s = FloatField(default=0.0, help_text="After an instance went down.")
 
 
+class TrackSerializer(Fields):
+    """t over time, as it was recorded, in the place of the scenario's."""
+
+    interval_s = FloatField()
+    tokens = serializers.ListField(child=FloatField(), help_text="One for each interval; the last one lasts.")
+
+
 class RolesSerializer(Fields):
     """When PD instances change their role; {} takes all as they are."""
 

@@ -33,6 +33,7 @@ class SimulationSerializer(serializers.Serializer[Any]):
     seed = serializers.IntegerField(default=1)
     warm_up = serializers.FloatField(default=0.05, help_text="Share of the requests, the first, that is not counted.")
     policy = serializers.ChoiceField(["as_given", "all_local", "all_remote", "bandwidth_aware"], default="as_given")
+    threshold_track = fields.TrackSerializer(required=False)
     order = serializers.ChoiceField(["fcfs", "shortest"], default="fcfs")
     chunks = serializers.IntegerField(default=16, help_text="In which a KVCache is sent during prefill; 1: after it.")
     connection_bps = serializers.FloatField(required=False, help_text="Most that one transfer gets of the link.")

@@ -68,6 +68,8 @@ def _routing(asked: Asked) -> Iterator[Fact]:
     share = asked.experiment.remote_share
     if share is not None:
         yield "Drawn for PrfaaS", f"{100 * share:.4g} % of requests, whatever their lengths"
+    if track := asked.run.threshold_track:
+        yield "Threshold t", f"as recorded, from {min(track.tokens):,.0f} to {max(track.tokens):,.0f} tokens"
 
 
 def _prefill(run: Run) -> Iterator[Fact]:

@@ -17,7 +17,7 @@ from planner.documents.plain import require_plain
 from planner.engine import controller
 from planner.engine.deployment import Deployment
 from planner.engine.search import Problem, best_by_split, searched, splits
-from planner.engine.simulation import Experiment, Path, Transport
+from planner.engine.simulation import Experiment, Path, Track, Transport
 from planner.engine.simulation.weather import Weather, Window
 from planner.engine.simulation.work import Part
 from planner.engine.throughput import Form, evaluate
@@ -104,6 +104,7 @@ def _experiment(run: Run, given: Scenario) -> Experiment:
             lengths=joint_lengths(traffic),
             prompts=prompts.source if prompts else None,
             rule=_rule(run, given, deployed),
+            track=_track(run, given),
             failover=run.failover,
             prefill=run.prefill.engine(run.order),
             transport=_transport(run, given),
@@ -157,12 +158,20 @@ def _rule(run: Run, given: Scenario, deployed: Deployment) -> controller.Rule | 
     return controller.bandwidth_aware(least, most)
 
 
+def _track(run: Run, given: Scenario) -> Track | None:
+    """t as it was recorded. Raises DocumentError where no length decides who goes where."""
+    if run.threshold_track and given.parsed.routing.policy != "threshold":
+        raise refuse("threshold_track", None, "needs routing.policy threshold in the scenario")
+    return run.threshold_track.engine() if run.threshold_track else None
+
+
 def _best_tokens(run: Run, deployed: Deployment) -> tuple[float, ...]:
     """t for each split of the PD cluster, by Λ_max in exact form, and the scenario's own at its own split.
 
     None where t is not retuned.
     """
-    if run.roles is None or not run.roles.retunes or run.policy not in ("as_given", "bandwidth_aware"):
+    retunes = run.roles is not None and run.roles.retunes and run.threshold_track is None
+    if not retunes or run.policy not in ("as_given", "bandwidth_aware"):
         return ()
     if deployed.prfaas is None or not 0 < deployed.threshold_tokens < math.inf:
         return ()

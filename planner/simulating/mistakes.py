@@ -20,6 +20,8 @@ def mistakes(run: Run) -> Iterator[FieldError]:
         yield FieldError("paths", total, "must have shares of the link that sum to 1")
     if run.caches and run.prompts is None:
         yield FieldError("caches", None, "needs prompts: without them no two requests begin alike")
+    if run.threshold_track and run.policy != "as_given":
+        yield FieldError("threshold_track", None, f"needs policy as_given: with {run.policy}, t is not as recorded")
     yield from _of_prefill(run)
     yield from _of_the_rest(run)
 

@@ -20,15 +20,20 @@ SERIES = (
     "resent_fraction",
     "threshold_tokens",
     "in_system",
+    "waiting",
     "prfaas_instances",
     "prefill_instances",
     "decode_instances",
 )
 
 
-def document(asked: Asked, replications: Sequence[Replication]) -> dict[str, Any]:
-    """The result of all replications together, in SI units; null where there is nothing to say."""
+def document(asked: Asked, replications: Sequence[Replication], is_window: bool = False) -> dict[str, Any]:
+    """The result of all replications together, in SI units; null where there is nothing to say.
+
+    Of a window of time that is over, TTFT is told even where queues grew in it: how long it lasts is not our choice.
+    """
     found, experiment = report(asked.experiment, replications), asked.experiment
+    has_times = found.stable or (is_window and not found.unfinished)
     steady = evaluate(experiment.deployment)
     rests_on = evidence(
         asked.scenario, {stage.value for stage in evaluation.used_stages(experiment.deployment, steady)}
@@ -47,12 +52,12 @@ def document(asked: Asked, replications: Sequence[Replication]) -> dict[str, Any
         "growth_rps": _estimate(found.growth_rps),
         "unfinished": found.unfinished,
         "throughput_rps": _estimate(found.throughput_rps),
-        "ttft_s": _times(found.ttft_s) if found.stable else None,
-        "tpot_s": _tpot(found, asked) if found.stable else None,
-        "tpot_by_route_s": {route: _times(times) for route, times in found.tpot_by_route_s.items() if found.stable},
-        "ttft_by_route_s": {route: _times(times) for route, times in found.ttft_by_route_s.items() if found.stable},
-        "goodput": _goodput(asked, replications) if found.stable else None,
-        "waits_s": {stage.value: _estimate(wait.mean_s) for stage, wait in found.waits.items() if found.stable},
+        "ttft_s": _times(found.ttft_s) if has_times else None,
+        "tpot_s": _tpot(found, asked) if has_times else None,
+        "tpot_by_route_s": {route: _times(times) for route, times in found.tpot_by_route_s.items() if has_times},
+        "ttft_by_route_s": {route: _times(times) for route, times in found.ttft_by_route_s.items() if has_times},
+        "goodput": _goodput(asked, replications) if has_times else None,
+        "waits_s": {stage.value: _estimate(wait.mean_s) for stage, wait in found.waits.items() if has_times},
         "utilisation": {stage.value: _estimate(busy) for stage, busy in found.utilisation.items()},
         "offload_fraction": _estimate(found.offload_fraction),
         "egress_bps": _estimate(found.egress_bps),
@@ -76,7 +81,7 @@ def document(asked: Asked, replications: Sequence[Replication]) -> dict[str, Any
             },
         },
         "provenance": rests_on.weakest,
-        "notes": _notes(found),
+        "notes": [] if is_window else _notes(found),
         "version": __version__,
     }
 

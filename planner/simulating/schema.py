@@ -9,7 +9,7 @@ from pydantic import Field
 from planner.documents.fields import NotNegative, Positive, Table
 from planner.simulating.circumstances import Conditions
 from planner.simulating.prompts import Prompts
-from planner.simulating.stages import CachesTable, DecodeTable, PathTable, PrefillTable, RolesTable
+from planner.simulating.stages import CachesTable, DecodeTable, PathTable, PrefillTable, RolesTable, TrackTable
 
 MOST_REQUESTS = 100_000_000
 
@@ -36,6 +36,8 @@ class Run(Conditions):
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 1
     warm_up: Annotated[float, Field(ge=0, lt=1)] = 0.05
     policy: Literal["as_given", "all_local", "all_remote", "bandwidth_aware"] = "as_given"
+    threshold_track: TrackTable | None = None
+    """t over time, as it was recorded."""
     order: Literal["fcfs", "shortest"] = "fcfs"
     chunks: Annotated[int, Field(ge=1, le=10_000)] = 16
     """In which a KVCache is sent while prefill goes on; 1 sends it after the prefill."""

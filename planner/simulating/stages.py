@@ -10,7 +10,7 @@ from pydantic import Field
 from planner.documents.fields import NotNegative, Positive, Share, Table
 from planner.engine import controller
 from planner.engine.controller import Reallocation
-from planner.engine.simulation import CacheRouting, Caching, Choice, Decoding, Order, Prefill
+from planner.engine.simulation import CacheRouting, Caching, Choice, Decoding, Order, Prefill, Track
 from planner.simulating.circumstances import TcpTable, WeatherTable
 
 TokenCount = Annotated[int, Field(ge=0, le=2**31)]
@@ -89,6 +89,17 @@ class CachesTable(Table):
             self.state_every,
             self.keeps_answers,
         )
+
+
+class TrackTable(Table):
+    """t as it was recorded, in the place of the scenario's; the last value lasts."""
+
+    interval_s: Annotated[float, Field(ge=1e-3, le=1e9)]
+    tokens: Annotated[list[NotNegative], Field(min_length=1, max_length=100_000, fail_fast=True)]
+
+    def engine(self) -> Track:
+        """The engine's track."""
+        return Track(self.interval_s, tuple(self.tokens))
 
 
 class RolesTable(Table):

@@ -2,13 +2,16 @@
 
 import contextlib
 import os
+import subprocess
+import sys
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
-from tests.patience import UNTIL_SHOWN_MS
-from tests.stack.installation import PASSWORD, Installation
+from tests.patience import UNTIL_ANSWER_S, UNTIL_SHOWN_MS
+from tests.stack.installation import PASSWORD, ROOT, Installation
 
 CHROMIUM = Path(os.environ.get("CHROMIUM", "/usr/bin/chromium"))
 ARGUMENTS = [
@@ -54,6 +57,26 @@ def server(tmp_path_factory):
     with contextlib.ExitStack() as closing:
         closing.callback(installation.stop)
         yield installation.start()
+
+
+@dataclass(frozen=True)
+class HalfHour:
+    """What was recorded of a watch, in epoch milliseconds."""
+
+    watch: str
+    window: dict
+
+
+@pytest.fixture(scope="package")
+def half_hour(server):
+    """Telemetry of half an hour with a brown-out, as the doors would have stored it in the last hour, and its watch."""
+    run = subprocess.run(
+        [sys.executable, "-m", "tests.monitoring.plant"],
+        cwd=ROOT, env=server.environment, capture_output=True, text=True, timeout=UNTIL_ANSWER_S, check=False,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    watch, start, end = run.stdout.split()
+    return HalfHour(watch, {"start": int(start), "end": int(end)})
 
 
 # Playwright keeps an event loop in this thread, in which no asynchronous test could run: it ends with this package.

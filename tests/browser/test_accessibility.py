@@ -34,6 +34,7 @@ PAGES = {
     ],
     "simulate": [f"/simulate/?scenario={CASE}"],
     "live-sources": ["/live/sources/"],
+    "live-replay": ["/live/replay/"],
     "new-live-source": ["/live/sources/new/"],
     "live-mapping": ["/live/mapping/"],
     "change-live-mapping": ["/live/mapping/vllm/"],
@@ -78,7 +79,7 @@ NO_PAGES = {
     "archive-comparison", "comparison-file", "comparison-table", "simulate-comparison",
     "catalogue-whole", "catalogue-csv", "catalogue-file", "catalogue-archive", "catalogue-restore",
     "catalogue-restore-revision", "test-live-target", "test-live-pull",
-    "switch-live-source", "new-live-token", "remove-live-mapping",
+    "switch-live-source", "new-live-token", "remove-live-mapping", "manage-quarantine",
 }  # fmt: skip
 """Names of addresses that lead elsewhere, are downloads, or are only posted to. The API's own page is not among the
 pages: it is Swagger's, whose colours and sizes are not ours."""
@@ -117,9 +118,10 @@ CONFIG = {
 
 
 @pytest.fixture(scope="module")
-def made(server):
+def made(server, half_hour):
     """Addresses of what is not there from the beginning: jobs that ended, a file that was read, what is scraped."""
-    answers = [server.request("POST", f"/api/v1/{address}/", body) for address, body in JOBS]
+    replay = (f"live/watches/{half_hour.watch}/replays", half_hour.window | {"replications": 2})
+    answers = [server.request("POST", f"/api/v1/{address}/", body) for address, body in [*JOBS, replay]]
     refused = [answer for answer in answers if answer.status != 201]
     assert not refused, [answer.document for answer in refused]
     jobs = [answer.document["id"] for answer in answers]
@@ -189,11 +191,12 @@ MISTAKES = {
     f"/simulate/?scenario={CASE}": ("Requests", "Simulate"),
     f"/optimiser/equal_cost/?scenario={CASE}": ("Target utilisation", "Ask"),
     "/catalogue/hardware/new/": ("Memory GB", "Store hardware"),
+    "/live/replay/": ("From", "Replay"),
 }
 """Something that is no number, and what sends it."""
 
 
-def test_no_form_that_tells_of_mistakes_does(visitor):
+def test_no_form_that_tells_of_mistakes_does(visitor, half_hour):
     page, wrong = visitor.open("/login/"), []
     visitor.sign_in()
     for address, (label, button) in MISTAKES.items():

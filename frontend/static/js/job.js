@@ -7,6 +7,7 @@ import { mapChart } from "./charts/map.js";
 import { frontSoFar, showFront } from "./front.js";
 import { hasEnded, JobStream } from "./job-stream.js";
 import { Progress } from "./progress.js";
+import { showReplay } from "./replay.js";
 import { replicationsSoFar, showSimulation } from "./simulation.js";
 import { showStudy, variantsSoFar } from "./study.js";
 import { clock, localiseTimes } from "./time.js";
@@ -79,6 +80,7 @@ function prepareCharts() {
   }
   if (document.getElementById("job-front")) showFront(content("job-front"));
   if (document.getElementById("job-simulation")) showSimulation(content("job-simulation"));
+  if (document.getElementById("job-replay")) showReplay(content("job-replay"), content("job-replay-ttft"));
   if (document.getElementById("job-study")) showStudy(content("job-study"));
 }
 

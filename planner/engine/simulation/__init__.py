@@ -15,7 +15,7 @@ from planner.engine.simulation.options import (
 )
 from planner.engine.simulation.replication import Replication
 from planner.engine.simulation.report import Estimate, Goodput, Report, Series, Times, Waits, goodput, report
-from planner.engine.simulation.settings import Experiment
+from planner.engine.simulation.settings import Experiment, Track
 
 __all__ = [
     "CacheRouting",
@@ -32,6 +32,7 @@ __all__ = [
     "Report",
     "Series",
     "Times",
+    "Track",
     "Transport",
     "Waits",
     "goodput",

@@ -52,8 +52,18 @@ def end_window(plan: Plan, state: State) -> None:
     clock.tick_s = (index + 2) * plan.given[0].window_s
     # a link that is down is wholly used
     clock.link_used = sent / possible if possible > 0 else 1.0
-    if plan.given[0].moves_threshold:
+    if plan.track_tokens.size:
+        follow_track(plan, state, clock.now_s)
+    elif plan.given[0].moves_threshold:
         move_threshold(plan, state, resent / sent if sent > 0 else 0.0)
+
+
+@compiled
+def follow_track(plan: Plan, state: State, now_s: float) -> None:
+    """The threshold that was recorded for the next window."""
+    # half a window later, so that no rounding puts the end of an interval before it
+    at = math.floor((now_s + plan.given[0].window_s / 2) / plan.given[0].track_s)
+    state.clock[0].threshold_tokens = plan.track_tokens[min(at, plan.track_tokens.size - 1)]
 
 
 @compiled

@@ -6,7 +6,18 @@ import math
 
 from planner.engine.simulation import histogram
 from planner.engine.simulation.compilation import compiled, seldom
-from planner.engine.simulation.layout import BINS, COPYING, UP_PD_D, UP_PD_P, UP_PRFAAS, Records
+from planner.engine.simulation.layout import (
+    BINS,
+    COPYING,
+    TAIL,
+    UP_PD_D,
+    UP_PD_P,
+    UP_PRFAAS,
+    WAIT_PD_D,
+    WAIT_PD_P,
+    WAIT_PRFAAS,
+    Records,
+)
 from planner.engine.simulation.state import Plan, State
 
 cell = compiled(histogram.cell)
@@ -76,12 +87,12 @@ def fold(series: Records) -> None:
             into.least_bits, into.most_bits = min(a.least_bits, b.least_bits), max(a.most_bits, b.most_bits)
             into.resent_bits, into.possible_bits = a.resent_bits + b.resent_bits, a.possible_bits + b.possible_bits
             into.threshold_tokens = a.threshold_tokens + b.threshold_tokens
-            into.in_system = a.in_system + b.in_system
+            into.in_system, into.waiting = a.in_system + b.in_system, a.waiting + b.waiting
             into.prfaas, into.prefill, into.decode = a.prfaas + b.prfaas, a.prefill + b.prefill, a.decode + b.decode
         else:
             into.windows, into.egress_bits, into.least_bits, into.most_bits = 0.0, 0.0, math.inf, 0.0
             into.resent_bits = into.possible_bits = into.threshold_tokens = into.in_system = 0.0
-            into.prfaas = into.prefill = into.decode = 0.0
+            into.waiting = into.prfaas = into.prefill = into.decode = 0.0
 
 
 @compiled
@@ -108,6 +119,7 @@ def close_window(plan: Plan, state: State, index: int, sent_bits: float, resent_
     into.possible_bits += possible
     into.threshold_tokens += clock.threshold_tokens
     into.in_system += in_system(state)
+    into.waiting += places[WAIT_PD_P].count + places[WAIT_PRFAAS].count + places[TAIL].count + places[WAIT_PD_D].count
     into.prfaas += places[UP_PRFAAS].count
     into.prefill += places[UP_PD_P].count
     into.decode += places[UP_PD_D].count / plan.given[0].max_batch

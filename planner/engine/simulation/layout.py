@@ -42,6 +42,7 @@ PLAN = np.dtype(
         ("role_calm", float),
         ("planned_prefill", float),
         ("moves_threshold", np.int64),
+        ("track_s", float),  # between two thresholds that were recorded
         ("moves_roles", np.int64),
         ("failover", np.int64),
         ("window_s", float),
@@ -235,6 +236,7 @@ BIN = np.dtype(
         ("possible_bits", float),
         ("threshold_tokens", float),
         ("in_system", float),
+        ("waiting", float),
         ("prfaas", float),  # instances that are there, as windows end
         ("prefill", float),
         ("decode", float),

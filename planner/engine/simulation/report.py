@@ -91,6 +91,8 @@ class Series:
     threshold_tokens: Array
     in_system: Array
     """Requests, as windows end."""
+    waiting: Array
+    """Of these, those that wait: for an instance, for the rest of their KVCache to be across, for decode."""
     resent_fraction: Array
     capacity_bps: Array
     """What could have crossed."""
@@ -311,6 +313,7 @@ def _series(runs: Sequence[Replication]) -> Series:
         egress_max_bps=sums["most_bits"] / window_s,
         threshold_tokens=sums["threshold_tokens"] / windows,
         in_system=sums["in_system"] / windows,
+        waiting=sums["waiting"] / windows,
         resent_fraction=resent,
         capacity_bps=sums["possible_bits"] / windows / window_s,
         prfaas_instances=sums["prfaas"] / windows,

@@ -23,11 +23,26 @@ MOST_TOKENS = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
+class Track:
+    """The threshold as it was recorded: `tokens[i]` from `i * interval_s` on, and the last one for good."""
+
+    interval_s: float
+    tokens: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        """Raises ValueError on an interval that is not positive, and on thresholds that are none."""
+        if not 0 < self.interval_s < math.inf:
+            raise ValueError(f"interval_s must be positive and finite, got {self.interval_s:g}")
+        if not self.tokens or not all(tokens >= 0 for tokens in self.tokens):
+            raise ValueError("a recorded threshold needs one value at least, and none that is negative")
+
+
+@dataclass(frozen=True, slots=True)
 class Experiment:
     """One simulation, but for its seed and the number of its replications.
 
     `rule` says which requests are sent away: without one, those longer than the deployment's threshold, or its remote
-    share of all.
+    share of all. A `track` goes before it.
     """
 
     deployment: Deployment
@@ -44,6 +59,8 @@ class Experiment:
     prompts: PromptSource | None = None
     """Requests that know what they have in common with others; without it, lengths by the deployment's traffic."""
     rule: Rule | None = None
+    track: Track | None = None
+    """t over time, whatever happens; it changes as windows end."""
     failover: bool = True
     """Whether a cluster of which nothing is up, or to which no link is, gets no requests while the other one can."""
     prefill: Prefill = field(default_factory=Prefill)
@@ -148,7 +165,7 @@ class Experiment:
     @property
     def remote_share(self) -> float | None:
         """The share of requests that is drawn and sent away, whatever their lengths; None: the rule applies."""
-        return self.deployment.remote_share if self.rule is None else None
+        return self.deployment.remote_share if self.rule is None and self.track is None else None
 
     @property
     def longest_tokens(self) -> int:
@@ -158,7 +175,9 @@ class Experiment:
 
     @property
     def routing(self) -> Rule:
-        """The rule that applies."""
+        """The rule that applies; of a track its bounds alone."""
+        if self.track:
+            return Rule(min(self.track.tokens), max(self.track.tokens))
         return self.rule or static(self.deployment.threshold_tokens)
 
     @property

@@ -60,6 +60,8 @@ class Plan(NamedTuple):
     """The links to the PD cluster, and then the same the other way."""
     best_tokens: Array
     """t by N_p; empty: it stays."""
+    track_tokens: Array
+    """t by interval, as it was recorded; empty: it follows the rule."""
     times_local_s: Array
     """T_prefill of so many tokens on either side, and the bits of their layers, by token; empty if not needed."""
     times_remote_s: Array
@@ -152,6 +154,7 @@ def plan_of(experiment: Experiment) -> Plan:
         given=given,
         paths=_paths(experiment),
         best_tokens=np.array(experiment.best_tokens, dtype=float),
+        track_tokens=np.array(experiment.track.tokens if experiment.track else (), dtype=float),
         times_local_s=times_local,
         times_remote_s=times_remote,
         layers_bits=layers,
@@ -169,6 +172,7 @@ def _rules(experiment: Experiment) -> dict[str, float]:
         "role_calm": roles.calm,
         "planned_prefill": experiment.instances[1],
         "moves_threshold": rule.least_tokens < rule.most_tokens,
+        "track_s": experiment.track.interval_s if experiment.track else 0.0,
         "moves_roles": experiment.reallocation is not None,
         "failover": experiment.failover,
         "window_s": experiment.window_s,
@@ -310,6 +314,8 @@ def _clock(experiment: Experiment, plan: Plan) -> Records:
     clock["control_s"] = given["period_s"] if given["moves_roles"] else np.inf
     clock["threshold_tokens"] = clock["least_tokens"] = rule.least_tokens
     clock["most_tokens"] = rule.most_tokens
+    if plan.track_tokens.size:
+        clock["threshold_tokens"] = plan.track_tokens[0]
     clock["windows_a_bin"] = 1
     return clock
 

@@ -96,13 +96,13 @@ def _differences(each: Outcome, base: Outcome) -> dict[str, Any]:
     """By measure; none of TTFT where either is not stable, since it grows with the length of a run there."""
     both_stable = each.document["stable"] and base.document["stable"]
     return {
-        name: _difference(found, base.measures, name)
+        name: difference_document(found, base.measures, name)
         for name, found in differences(each.measures, base.measures).items()
         if both_stable or not name.startswith(("ttft", "goodput"))
     }
 
 
-def _difference(found: Difference, base: Mapping[int, Measures], name: str) -> dict[str, Any]:
+def difference_document(found: Difference, base: Mapping[int, Measures], name: str) -> dict[str, Any]:
     """Mean and interval, the mean as a share of the baseline's, and whether it is more than chance, or none at all."""
     known = [measures[name] for measures in base.values() if name in measures]
     mean = sum(known) / len(known)
