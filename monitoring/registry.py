@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from monitoring import mappings, running
 from monitoring.models import Source
+from monitoring.recommending.samples import SOURCE as OWN_SOURCE
 from monitoring.signals import PLACE, VALUES
 
 STALE_AFTER_MS = 30_000
@@ -17,8 +18,8 @@ ABSENT_AFTER_MS = 5 * 60_000
 LABELS = (*PLACE, "link", "route")
 """That may be said of all that a source sends; a series' own label goes before it, but for where something stands."""
 LONGEST = 100
-RESERVED = ("new",)
-"""Pages of their own."""
+RESERVED = ("new", OWN_SOURCE)
+"""A page of its own, and what we record of ourselves."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 type State = Literal["disabled", "never", "live", "stale", "absent"]

@@ -1,5 +1,6 @@
 """What the live monitor stores."""
 
+from monitoring.models.advising import Recommendation
 from monitoring.models.telemetry import (
     Fetched,
     Frame,
@@ -22,6 +23,7 @@ __all__ = [
     "Lease",
     "OwnMapping",
     "Pull",
+    "Recommendation",
     "Rollup",
     "Sample",
     "Series",
