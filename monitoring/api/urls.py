@@ -4,7 +4,9 @@ from django.urls import URLPattern, URLResolver, path
 
 from monitoring.api.mappings import MappingsView, MappingView
 from monitoring.api.query import ExportView, QueryView, SeriesView
+from monitoring.api.recommendations import RecommendationsView, RecommendationView, RouterView
 from monitoring.api.recording import RecordingView
+from monitoring.api.refit import RefitView
 from monitoring.api.sources import SourcesView, SourceView, TokensView, TokenView
 from monitoring.api.targets import PullsView, PullTestView, PullView, TargetsView, TargetTestView, TargetView
 
@@ -25,4 +27,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("query/", QueryView.as_view(), name="live-query"),
     path("export/", ExportView.as_view(), name="live-export"),
     path("recording/", RecordingView.as_view(), name="live-recording"),
+    path("watches/<slug:name>/recommendation/", RecommendationView.as_view(), name="live-recommendation"),
+    path("watches/<slug:name>/recommendations/", RecommendationsView.as_view(), name="live-recommendations-list"),
+    path("watches/<slug:name>/router/<slug:router>/", RouterView.as_view(), name="live-router"),
+    path("watches/<slug:name>/refit/", RefitView.as_view(), name="live-refit"),
 ]

@@ -149,7 +149,7 @@ def _written(watch: Watch, ts_ms: int) -> tuple[Remembered, Recommendation | Non
 def restored(carried: dict[str, Any]) -> Remembered:
     """What was remembered, as JSON has kept it: without infinities, and perhaps by another version."""
     known = {name: carried[name] for name in Remembered._fields if carried.get(name) is not None}
-    return Remembered(**known)
+    return Remembered(**{name: tuple(each) if isinstance(each, list) else each for name, each in known.items()})
 
 
 def _audit(watch: Watch, entry: auditing.Entry, carried: _Carried) -> None:

@@ -94,7 +94,7 @@ def nothing(
         at_ms=at_ms,
         objective=objective,
         reason=found[0].code,
-        sentence=f"Nothing is recommended: {found[0].text}.",
+        sentence="nothing is recommended: " + "; ".join(each.text for each in found),
         problems=[each.text for each in found],
         lambda_max_rps=_pair(_lambda(current), None),
         egress_bps=_pair(current.egress_bps if current else None, None),
@@ -108,9 +108,9 @@ def nothing(
 
 
 def instances(advice: Advice, feed: Feed) -> dict[str, int]:
-    """By role, as recommended: another split only where its gain outlasts what converting costs."""
+    """By role, as recommended: another split only once a role was short for long enough that converting pays."""
     point = advice.recommended
-    if advice.split is not None and advice.split.outlasts:
+    if advice.split is not None and advice.split.change:
         point = advice.split.best
     if point is None:
         return {}
