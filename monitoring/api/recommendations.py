@@ -73,7 +73,7 @@ class RecommendationsView(generics.ListAPIView[Recommendation]):
     def get_queryset(self) -> QuerySet[Recommendation]:
         given, now_ms = self.request.query_params, round(time.time() * 1000)
         watch = get_object_or_404(Watch, name=self.kwargs["name"])
-        found = watch.recommendations.select_related("watch")
+        found = Recommendation.objects.filter(watch=watch).select_related("watch")
         if given.get("start"):
             found = found.filter(at_ms__gte=moment(given, "start", now_ms, 0))
         if given.get("end"):

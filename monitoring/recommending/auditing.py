@@ -41,7 +41,7 @@ class Entry:
 
 def latest(watch: Watch) -> Recommendation | None:
     """The last row of a watch, by whichever process."""
-    return watch.recommendations.order_by("-at_ms", "-pk").first()
+    return Recommendation.objects.filter(watch=watch).order_by("-at_ms", "-pk").first()
 
 
 def is_due(entry: Entry, last: Recommendation | None) -> bool:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from monitoring.live.messages import Drift
 from monitoring.models import Watch
 from monitoring.recommending.telemetry import Telemetry, seen
-from planner.engine.advice import drift as engine
-from planner.engine.advice.drift import Verdict, observed_mean, per_request
+from planner.engine import advice as engine
+from planner.engine.advice import Verdict, observed_mean, per_request
 from planner.watched import Watched
 
 WINDOW_MS = 10 * 60_000

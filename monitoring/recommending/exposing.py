@@ -69,8 +69,9 @@ def page(accept: str) -> tuple[bytes, str]:
 
 
 def _samples(now: Now) -> Iterator[Sample]:
-    for name, seen_ms in Source.objects.filter(last_seen_ms__isnull=False).values_list("name", "last_seen_ms"):
-        yield "source_last_seen_timestamp_seconds", (name,), seen_ms / 1000
+    for name, seen_ms in Source.objects.values_list("name", "last_seen_ms"):
+        if seen_ms is not None:
+            yield "source_last_seen_timestamp_seconds", (name,), seen_ms / 1000
     if now.snapshot is None:
         return
     yield "snapshot_timestamp_seconds", (), now.snapshot.ts_ms / 1000

@@ -13,7 +13,7 @@ from django.db import DatabaseError
 
 from monitoring.live.messages import AdviceNow, Snapshot, WatchNow
 from monitoring.models import Recommendation, Watch
-from monitoring.recommending import auditing, saying, samples
+from monitoring.recommending import auditing, samples, saying
 from monitoring.recommending.drifting import Drifts
 from monitoring.recommending.observing import Feed, feed, plain
 from monitoring.recommending.saying import Problem
@@ -40,6 +40,9 @@ class Advise(Protocol):
     def __call__(
         self, deployment: Deployment, observed: Observed, options: Options, remembered: Remembered
     ) -> tuple[Advice, Remembered]: ...
+
+
+type _Found = tuple[AdviceNow, auditing.Entry, Remembered | None]
 
 
 @dataclass(slots=True)
@@ -82,6 +85,7 @@ class Recommender:
 
     def _recommend(self, now: WatchNow, watch: Watch, ts_ms: int) -> None:
         carried = self._carry(watch, ts_ms)
+        found: _Found
         try:
             found = self._advised(now, watch, ts_ms, carried.remembered)
         except Unusable as problem:
@@ -97,9 +101,7 @@ class Recommender:
         entry.carried = {} if remembered is None else remembered._asdict()
         self._quietly(lambda: _audit(watch, entry, carried), "The audit log of recommendations is not written: %s")
 
-    def _advised(
-        self, now: WatchNow, watch: Watch, ts_ms: int, before: Remembered
-    ) -> tuple[AdviceNow, auditing.Entry, Remembered]:
+    def _advised(self, now: WatchNow, watch: Watch, ts_ms: int, before: Remembered) -> _Found:
         """Raises Unusable, and whatever the engine does."""
         scenario = self._scenarios.get(now.scenario, ts_ms)
         fed = feed(now, ts_ms, scenario.link_bps)
@@ -148,8 +150,9 @@ def _written(watch: Watch, ts_ms: int) -> tuple[Remembered, Recommendation | Non
 
 def restored(carried: dict[str, Any]) -> Remembered:
     """What was remembered, as JSON has kept it: without infinities, and perhaps by another version."""
-    known = {name: carried[name] for name in Remembered._fields if carried.get(name) is not None}
-    return Remembered(**{name: tuple(each) if isinstance(each, list) else each for name, each in known.items()})
+    known: dict[str, Any] = {name: carried[name] for name in Remembered._fields if carried.get(name) is not None}
+    found: dict[str, Any] = {name: tuple(each) if isinstance(each, list) else each for name, each in known.items()}
+    return Remembered(**found)
 
 
 def _audit(watch: Watch, entry: auditing.Entry, carried: _Carried) -> None:
@@ -172,9 +175,7 @@ def _entry(told: AdviceNow, found: list[Problem], fed: Feed, options: Options, s
     return auditing.Entry(told.at_ms, told.reason, told.sentence, problems, current, recommended, plain(inputs))
 
 
-def _without(
-    now: WatchNow, watch: Watch, ts_ms: int, problem: Problem
-) -> tuple[AdviceNow, auditing.Entry, Remembered | None]:
+def _without(now: WatchNow, watch: Watch, ts_ms: int, problem: Problem) -> _Found:
     """What is told where the engine could not even be asked."""
     told = saying.nothing(ts_ms, watch.objective, [problem])
     inputs = {"scenario": now.scenario}

@@ -1,4 +1,4 @@
-"""What was seen of a watch's requests over a window, from the rollups: lengths, prefill times, KVCache that was sent."""
+"""What was seen of a watch's requests over a window, from the rollups: lengths, prefill times, KVCache sent."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Hand-made snapshots of the case study under load, as the ticker would hand them over."""
 
 import math
+from itertools import pairwise
 from statistics import NormalDist
 
 import msgspec
@@ -34,8 +35,8 @@ def case_study_shares(bounds, threshold_tokens):
         return (normal.cdf(math.log(min(max(tokens, 128), 131_072))) - low) / (high - low)
 
     edges = [128.0, *bounds, 131_072.0]
-    local = [max(below(min(b, threshold_tokens)) - below(min(a, threshold_tokens)), 0) for a, b in zip(edges, edges[1:])]  # noqa: B905, RUF007
-    every = [max(below(b) - below(a), 0) for a, b in zip(edges, edges[1:])]  # noqa: B905, RUF007
+    local = [max(below(min(b, threshold_tokens)) - below(min(a, threshold_tokens)), 0) for a, b in pairwise(edges)]
+    every = [max(below(b) - below(a), 0) for a, b in pairwise(edges)]
     return local, [whole - part for whole, part in zip(every, local, strict=True)]
 
 
@@ -55,9 +56,7 @@ def watch_now(
     instances=(4, 3, 5), ts_ms=NOW_MS, age="live",
 ):  # fmt: skip
     local, remote = case_study_shares(BOUNDS, t)
-    counts = {
-        route: [share * requests for share in shares] for route, shares in (("local", local), ("remote", remote))
-    }
+    counts = {route: [share * requests for share in shares] for route, shares in (("local", local), ("remote", remote))}
     return WatchNow(
         name=name,
         title="",

@@ -5,7 +5,7 @@ import pytest
 from monitoring.live.messages import Current, Lengths, QueueNow, Value
 from monitoring.recommending.observing import feed, histogram
 from planner.engine.advice import Queues
-from tests.monitoring.advised import NOW_MS, NOTHING, told, value, watch_now
+from tests.monitoring.advised import NOTHING, NOW_MS, told, value, watch_now
 
 OLD = NOW_MS - 60_000
 
