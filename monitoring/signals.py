@@ -68,6 +68,8 @@ _ALL = (
 )  # fmt: skip
 SIGNALS = {signal.name: signal for signal in _ALL}
 """By name."""
+OURS = ("recommended_threshold_tokens", "recommended_instances", "lambda_max_rps")
+"""What we recommended: no mapping takes it from others."""
 FROM_ROLE: dict[str, dict[str, str]] = {
     "route": {"prfaas": "remote", "prefill": "local"},
     "stage": {"prfaas": "prefill", "prefill": "prefill", "decode": "decode"},
