@@ -14,8 +14,7 @@ from monitoring.liveness import State as State
 from monitoring.liveness import age_ms as age_ms
 from monitoring.liveness import state as state
 from monitoring.models import Source
-from monitoring.recommending.samples import SOURCE as OWN_SOURCE
-from monitoring.signals import PLACE, VALUES
+from monitoring.signals import OWN_SOURCE, PLACE, VALUES
 
 LABELS = (*PLACE, "link", "route")
 """That may be said of all that a source sends; a series' own label goes before it, but for where something stands."""

@@ -70,6 +70,8 @@ SIGNALS = {signal.name: signal for signal in _ALL}
 """By name."""
 OURS = ("recommended_threshold_tokens", "recommended_instances", "lambda_max_rps")
 """What we recommended: no mapping takes it from others."""
+OWN_SOURCE = "planner"
+"""The name of the source that says so, which no other one may have."""
 FROM_ROLE: dict[str, dict[str, str]] = {
     "route": {"prfaas": "remote", "prefill": "local"},
     "stage": {"prfaas": "prefill", "prefill": "prefill", "decode": "decode"},

@@ -8,10 +8,9 @@ from monitoring.inbox import Offer, commit
 from monitoring.live.messages import AdviceNow, Snapshot
 from monitoring.models import Source
 from monitoring.readings import Point
+from monitoring.signals import OWN_SOURCE
 from monitoring.wire import Mapped
 
-SOURCE = "planner"
-"""Its name, which no other source may have."""
 EVERY_MS = 10_000
 """As often as t may move."""
 
@@ -30,7 +29,7 @@ class Writing:
         if not advices:
             return
         self._written_ms = snapshot.ts_ms
-        source, _ = Source.objects.get_or_create(name=SOURCE)
+        source, _ = Source.objects.get_or_create(name=OWN_SOURCE)
         if source.enabled:
             series = [each for name, advice in advices.items() for each in of_advice(name, advice)]
             commit([Offer(source.pk, round(time.time() * 1000), series)])

@@ -20,7 +20,7 @@ def advice(t=21_340.7, **fields):
 
 def flags(text):
     """The words of the command as a shell splits them, comments left out."""
-    return shlex.split(text, comments=True)
+    return shlex.split(text.replace("\\\n", ""), comments=True)
 
 
 @pytest.mark.parametrize(("t", "tokens"), [(0.0, 1), (0.5, 1), (1.0, 2), (19_400.0, 19_401), (21_340.7, 21_341)])
