@@ -23,11 +23,19 @@ HELP = {
     "snapshot_timestamp_seconds": "When what is measured was put together last, in Unix time.",
     "recommendation_timestamp_seconds": "When the watch was advised last, in Unix time.",
     "recommendation_valid": "1 while something is recommended, else 0.",
+    "recommendation_info": "1, with the reason code and the objective that is followed.",
+    "recommendation_confidence": "That the best t is on the right side of the one in force, as far as chance goes.",
     "recommended_threshold_tokens": "The routing threshold t that is recommended.",
+    "best_threshold_tokens": "The best t by an objective, to which t goes in steps when nothing is short.",
+    "best_threshold_low_tokens": "Least value of the best t for the greatest rate, given what is not known.",
+    "best_threshold_high_tokens": "Greatest value of the best t for the greatest rate, given what is not known.",
     "recommended_instances": "Instances of a role that are recommended.",
     "current_threshold_tokens": "The routing threshold t in force.",
     "current_instances": "Instances of a role that are up.",
     "lambda_max_requests_per_second": "The most that is sustained at the t in force, and at the recommended one.",
+    "predicted_egress_bits_per_second": "Egress by the formulas at the present load.",
+    "predicted_ttft_mean_seconds": "Mean TTFT by the formulas at the present load.",
+    "profile_drift_ratio": "Observed over predicted by the profile: seconds of prefill by route, bytes of KVCache.",
     "link_egress_bits_per_second": "What is sent into a link.",
     "link_capacity_bits_per_second": "What a link carries at most.",
     "offload_ratio": "Share of the requests that are prefilled remotely.",
@@ -35,6 +43,11 @@ HELP = {
 }
 LABELS: dict[str, tuple[str, ...]] = {
     "snapshot_timestamp_seconds": (),
+    "recommendation_info": ("watch", "objective", "reason"),
+    "best_threshold_tokens": ("watch", "objective"),
+    "predicted_egress_bits_per_second": ("watch", "at"),
+    "predicted_ttft_mean_seconds": ("watch", "at"),
+    "profile_drift_ratio": ("watch", "what"),
     "recommended_instances": ("watch", "role"),
     "current_instances": ("watch", "role"),
     "lambda_max_requests_per_second": ("watch", "at"),
@@ -86,16 +99,42 @@ def _advised(watch: str, advice: AdviceNow, *, is_fresh: bool) -> Iterator[Sampl
     is_valid = advice.is_valid and is_fresh
     yield "recommendation_timestamp_seconds", (watch,), advice.at_ms / 1000
     yield "recommendation_valid", (watch,), float(is_valid)
-    if is_fresh and advice.lambda_max_rps.current is not None:
-        yield "lambda_max_requests_per_second", (watch, "current"), advice.lambda_max_rps.current
-    if not is_valid:
+    if not is_fresh:
         return
-    if advice.threshold_tokens is not None:
-        yield "recommended_threshold_tokens", (watch,), advice.threshold_tokens
-    if advice.lambda_max_rps.recommended is not None:
-        yield "lambda_max_requests_per_second", (watch, "recommended"), advice.lambda_max_rps.recommended
+    yield "recommendation_info", (watch, advice.objective, advice.reason), 1.0
+    yield from _predicted(watch, advice, "current")
+    for drift in advice.drift:
+        yield "profile_drift_ratio", (watch, drift.what), drift.ratio
+    if is_valid:
+        yield from _recommended(watch, advice)
+
+
+def _recommended(watch: str, advice: AdviceNow) -> Iterator[Sample]:
+    yield from _known("recommended_threshold_tokens", (watch,), advice.threshold_tokens)
+    yield from _known("recommendation_confidence", (watch,), advice.confidence)
+    yield from _known("best_threshold_low_tokens", (watch,), advice.threshold_low)
+    yield from _known("best_threshold_high_tokens", (watch,), advice.threshold_high)
+    for objective, target in advice.objectives.items():
+        yield from _known("best_threshold_tokens", (watch, objective), target.threshold_tokens)
     for role, count in sorted(advice.instances.items()):
         yield "recommended_instances", (watch, role), float(count)
+    yield from _predicted(watch, advice, "recommended")
+
+
+def _predicted(watch: str, advice: AdviceNow, at: str) -> Iterator[Sample]:
+    """What follows from the t in force, or from the recommended one."""
+    pairs = {
+        "lambda_max_requests_per_second": advice.lambda_max_rps,
+        "predicted_egress_bits_per_second": advice.egress_bps,
+        "predicted_ttft_mean_seconds": advice.ttft_mean_s,
+    }
+    for name, pair in pairs.items():
+        yield from _known(name, (watch, at), getattr(pair, at))
+
+
+def _known(name: str, labels: tuple[str, ...], value: float | None) -> Iterator[Sample]:
+    if value is not None:
+        yield name, labels, value
 
 
 def _measured(watch: WatchNow) -> Iterator[Sample]:

@@ -6,7 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from monitoring.live.messages import AdviceNow, Drift, Pair
+import msgspec
+
+from monitoring.live.messages import AdviceNow, Drift, Pair, Target
 from monitoring.recommending.observing import Feed
 from planner.engine.advice import Advice, Objective, Obstacle, Options, Point, Ttft
 from planner.engine.throughput import Stage
@@ -65,17 +67,23 @@ def told(advice: Advice, found: list[Problem], feed: Feed, drift: list[Drift]) -
         threshold_tokens=finite(advice.threshold_tokens),
         threshold_low=finite(interval.low) if interval else None,
         threshold_high=finite(interval.high) if interval else None,
+        confidence=finite(advice.confidence),
         other_threshold_tokens=finite(other.threshold_tokens) if other else None,
+        objectives=_objectives(advice),
         instances=instances(advice, feed),
         lambda_max_rps=_pair(_lambda(current), _lambda(recommended)),
+        converted_instances=_by_role(split.best, feed) if split else {},
         lambda_max_converted_rps=_lambda(split.best) if split else None,
         conversion_s=finite(split.pays_after_s) if split else None,
+        conversion_lost_requests=finite(split.lost_requests) if split else None,
         egress_bps=_pair(current.egress_bps if current else None, recommended.egress_bps if recommended else None),
         ttft_mean_s=_pair(_ttft(current, "mean"), _ttft(recommended, "mean")),
         ttft_p90_s=_pair(_ttft(current, "p90"), _ttft(recommended, "p90")),
         utilisation=_utilisation(current, recommended),
         binding=current.binding[0].value if current and current.binding else "",
+        link_carries_bps=finite(advice.link_carries_bps),
         samples=samples,
+        unknown=list(advice.unknown),
         drift=drift,
     )
 
@@ -102,7 +110,9 @@ def nothing(
         ttft_p90_s=_pair(_ttft(current, "p90"), None),
         utilisation=_utilisation(current, None),
         binding=current.binding[0].value if current and current.binding else "",
+        link_carries_bps=finite(advice.link_carries_bps) if advice else None,
         samples=samples,
+        unknown=list(advice.unknown) if advice else [],
         drift=drift or [],
     )
 
@@ -112,11 +122,28 @@ def instances(advice: Advice, feed: Feed) -> dict[str, int]:
     point = advice.recommended
     if advice.split is not None and advice.split.change:
         point = advice.split.best
-    if point is None:
-        return {}
+    return _by_role(point, feed) if point is not None else {}
+
+
+def _by_role(point: Point, feed: Feed) -> dict[str, int]:
     found = {"prefill": round(point.prefill_instances), "decode": round(point.decode_instances)}
     away = feed.observed.prfaas_instances
     return found if away is None else {"prfaas": round(away), **found}
+
+
+def _objectives(advice: Advice) -> dict[str, Target]:
+    points = {Objective.THROUGHPUT: advice.best, Objective.TTFT: advice.quickest}
+    return {objective.value: _target(point) for objective, point in points.items() if point is not None}
+
+
+def _target(point: Point) -> Target:
+    return Target(
+        threshold_tokens=finite(point.threshold_tokens),
+        lambda_max_rps=_lambda(point),
+        egress_bps=finite(point.egress_bps),
+        ttft_mean_s=_ttft(point, "mean"),
+        ttft_p90_s=_ttft(point, "p90"),
+    )
 
 
 def as_json(advice: AdviceNow) -> dict[str, Any]:
@@ -127,11 +154,14 @@ def as_json(advice: AdviceNow) -> dict[str, Any]:
         "threshold_tokens": advice.threshold_tokens,
         "threshold_low": advice.threshold_low,
         "threshold_high": advice.threshold_high,
-        "other_threshold_tokens": advice.other_threshold_tokens,
+        "confidence": advice.confidence,
+        "objectives": {name: msgspec.to_builtins(each) for name, each in advice.objectives.items()},
         "instances": advice.instances,
         "lambda_max_rps": advice.lambda_max_rps.recommended,
+        "converted_instances": advice.converted_instances,
         "lambda_max_converted_rps": advice.lambda_max_converted_rps,
         "conversion_s": advice.conversion_s,
+        "conversion_lost_requests": advice.conversion_lost_requests,
         **_side(advice, "recommended"),
     }
 

@@ -9,7 +9,7 @@ from django.test import Client
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as open_metrics
 from prometheus_client.parser import text_string_to_metric_families as text_format
 
-from monitoring.live.messages import AdviceNow, Current, Pair
+from monitoring.live.messages import AdviceNow, Current, Drift, Pair, Target
 from monitoring.models import Source, Tick
 from tests.monitoring.advised import snapshot, stored, value, watch_now
 
@@ -61,6 +61,26 @@ def test_what_is_recommended_is_told_with_its_time_and_validity():
     assert found["lambda_max_requests_per_second", "case", "recommended"] == 2.75
 
 
+def test_the_reason_both_objectives_predictions_and_drift_are_told():
+    ts_ms = now_ms()
+    fields = {
+        "confidence": 0.97, "threshold_low": 20_000.0, "threshold_high": 23_000.0, "egress_bps": Pair(9.6e9, 8.7e9),
+        "ttft_mean_s": Pair(1.9, None), "drift": [Drift("prefill_s.remote", 1.5, 1.4, 1.6, True)],
+        "objectives": {"throughput": Target(21_700.0), "ttft": Target(9_000.0)},
+    }  # fmt: skip
+    stored(snapshot(advised(ts_ms, **fields), ts_ms=ts_ms))
+    found = samples()
+    assert found["recommendation_info", "case", "link_busy", "throughput"] == 1.0
+    assert found["recommendation_confidence", "case"] == 0.97
+    assert (found["best_threshold_low_tokens", "case"], found["best_threshold_high_tokens", "case"]) == (20e3, 23e3)
+    assert found["best_threshold_tokens", "case", "throughput"] == 21_700.0
+    assert found["best_threshold_tokens", "case", "ttft"] == 9_000.0
+    assert found["predicted_egress_bits_per_second", "case", "current"] == 9.6e9
+    assert found["predicted_egress_bits_per_second", "case", "recommended"] == 8.7e9
+    assert ("predicted_ttft_mean_seconds", "case", "recommended") not in found
+    assert found["profile_drift_ratio", "case", "prefill_s.remote"] == 1.5
+
+
 def test_no_sample_has_a_time_of_its_own():
     ts_ms = now_ms()
     stored(snapshot(advised(ts_ms), ts_ms=ts_ms))
@@ -75,6 +95,8 @@ def test_what_is_not_recommended_is_left_out_and_said_to_be_invalid():
     assert found["recommendation_valid", "case"] == 0.0
     assert ("recommended_threshold_tokens", "case") not in found
     assert ("recommended_instances", "case", "prefill") not in found
+    assert ("lambda_max_requests_per_second", "case", "recommended") not in found
+    assert found["lambda_max_requests_per_second", "case", "current"] == 2.61
     assert found["current_threshold_tokens", "case"] == 19_400.0
 
 
@@ -152,4 +174,4 @@ def test_promtool_finds_nothing_wrong_with_the_page_but_that_links_are_in_bits()
     said = [line for line in checked.stderr.decode().splitlines() if line]
     assert checked.stdout == b""
     assert all(line.endswith('use base unit "bytes" instead of "bits"') for line in said), said
-    assert all(line.startswith("prfaas_planner_link_") for line in said)
+    assert all(line.startswith(("prfaas_planner_link_", "prfaas_planner_predicted_egress_")) for line in said)

@@ -60,6 +60,41 @@ def test_both_thresholds_are_told_whichever_is_followed():
     assert throughput.advice.other_threshold_tokens < throughput.advice.threshold_tokens
     assert quick.advice.other_threshold_tokens > quick.advice.threshold_tokens
     assert throughput.advice.ttft_mean_s.current == pytest.approx(quick.advice.ttft_mean_s.current)
+    # what each costs by the other's measure is told at both, and is the same whichever is followed
+    most, least = (throughput.advice.objectives[name] for name in ("throughput", "ttft"))
+    assert most.lambda_max_rps > least.lambda_max_rps
+    assert most.ttft_mean_s > least.ttft_mean_s
+    assert quick.advice.objectives["ttft"].threshold_tokens == pytest.approx(least.threshold_tokens)
+    recommended = Recommendation.objects.get(watch__name="quick").recommended
+    assert recommended["objectives"]["throughput"]["threshold_tokens"] == pytest.approx(most.threshold_tokens)
+
+
+def test_a_load_that_no_t_carries_has_no_quickest_one():
+    watch()
+    advice = advised(Recommender(), watch_now(rate_rps=50.0))
+    assert set(advice.objectives) == {"throughput"}
+    assert advice.other_threshold_tokens is None
+
+
+def test_another_split_is_told_with_its_gain_and_what_converting_costs():
+    watch()
+    advice = advised(Recommender(), watch_now(instances=(4, 1, 7), rate_rps=2.0))
+    assert sum(advice.converted_instances.values()) == 4 + 8
+    assert advice.converted_instances["prefill"] > 1
+    assert advice.lambda_max_converted_rps > advice.lambda_max_rps.recommended
+    assert advice.conversion_lost_requests >= 0
+    # instances are converted only when a role was short for a while
+    assert advice.instances == {"prfaas": 4, "prefill": 1, "decode": 7}
+
+
+def test_how_well_t_is_known_and_what_is_not_is_told():
+    watch()
+    now = watch_now(capacity_bps=10e9, egress_bps=9.6e9)
+    now.links[0].resent = NOTHING
+    advice = advised(Recommender(), now)
+    assert 0.5 <= advice.confidence <= 1
+    assert advice.link_carries_bps == 10e9
+    assert advice.unknown == ["retransmits"]
 
 
 def few(now):
