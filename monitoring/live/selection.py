@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from monitoring.live.watched import Watched
+from monitoring.models import Series
 from monitoring.state import Described
 
 ROUTES = ("local", "remote")
@@ -20,6 +21,12 @@ LINK_SIGNALS = ("link_egress_bits", "link_ingress_bits", "link_capacity_bps", "l
 """By which a link is known to be there."""
 
 type Some = tuple[Described, ...]
+
+
+def described(series: Series) -> Described:
+    """As it is stored."""
+    bounds = tuple(series.bounds or ())
+    return Described(series.pk, series.source_id, series.signal, series.kind, series.labels, bounds)
 
 
 @dataclass(frozen=True, slots=True)
