@@ -35,6 +35,13 @@ def test_with_doubling_buckets_it_takes_the_sum_of_lengths_to_tell():
     assert of(1.3, DOUBLINGS).verdict is Verdict.DEPARTS
 
 
+def test_where_the_sum_of_lengths_says_that_all_are_long_the_ratio_says_so_too():
+    long_ones = np.full(2_000, 62_000.0)  # in a bucket whose lengths would be taken for 46,000 without their sum
+    found = of(1.0, DOUBLINGS, drawn=long_ones)
+    assert found.interval.low <= found.ratio <= found.interval.high
+    assert found.ratio == pytest.approx(1.0, abs=0.1)
+
+
 def test_of_few_requests_nothing_is_said():
     assert of(1.5, drawn=DRAWN[:20]).verdict is Verdict.OPEN
 

@@ -107,6 +107,7 @@ def drift(
     count = min(seen.count, lengths.worth)
     error = float(ndtri((1 + confidence) / 2)) * math.sqrt(scv / max(count, 1.0))
     low, high = predicted_between(curve, at, _mean_length(lengths))
+    predicted = min(max(predicted, low), high)  # how they most likely lie within buckets may contradict their sum
     interval = Interval(seen.low / high / (1 + error), seen.high / low * (1 + error))
     middle = (seen.low + seen.high) / 2 if math.isfinite(seen.high) else seen.low
     return Drift(predicted, middle, middle / predicted, interval, count, _verdict(interval, count, tolerance))
