@@ -8,8 +8,7 @@ from typing import Any
 import msgspec
 from django.conf import settings
 from django.db.models import QuerySet
-from django.http import HttpResponse
-from django.shortcuts import get_object_or_404
+from django.http import Http404, HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import generics, serializers, status
@@ -22,10 +21,21 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from monitoring.api.query import moment, whole
+from monitoring.live.watched import EVERYTHING
 from monitoring.models import Recommendation, Watch
 from monitoring.recommending import routers
 from monitoring.recommending.now import Now, latest
 from monitoring.recommending.routers import Subject
+
+
+def watch_named(name: str) -> Watch:
+    """As it is stored, or the one over everything, which is there while nobody has made one. Raises Http404."""
+    found = Watch.objects.filter(name=name).first()
+    if found is not None:
+        return found
+    if name == EVERYTHING and not Watch.objects.exists():
+        return Watch(name=EVERYTHING)
+    raise Http404(f"No watch is named {name}.")
 
 
 class RecommendationSerializer(serializers.ModelSerializer[Recommendation]):
@@ -72,8 +82,8 @@ class RecommendationsView(generics.ListAPIView[Recommendation]):
 
     def get_queryset(self) -> QuerySet[Recommendation]:
         given, now_ms = self.request.query_params, round(time.time() * 1000)
-        watch = get_object_or_404(Watch, name=self.kwargs["name"])
-        found = Recommendation.objects.filter(watch=watch).select_related("watch")
+        watch = watch_named(self.kwargs["name"])
+        found = Recommendation.objects.filter(watch__name=watch.name).select_related("watch")
         if given.get("start"):
             found = found.filter(at_ms__gte=moment(given, "start", now_ms, 0))
         if given.get("end"):
@@ -92,7 +102,7 @@ class RecommendationView(APIView):
         responses={200: OpenApiTypes.OBJECT},
     )
     def get(self, request: Request, name: str) -> Response:
-        watch = get_object_or_404(Watch, name=name)
+        watch = watch_named(name)
         now = latest(round(time.time() * 1000))
         advice = now.advice(watch.name)
         problems = now.problems(watch.name)
@@ -157,7 +167,7 @@ class RouterView(APIView):
         },
     )
     def get(self, request: Request, name: str, router: str) -> HttpResponse:
-        watch = get_object_or_404(Watch, name=name)
+        watch = watch_named(name)
         if router not in routers.WRITTEN:
             raise NotFound(f"{router} is no router that can be told a threshold; known: {', '.join(routers.WRITTEN)}")
         now = latest(round(time.time() * 1000))

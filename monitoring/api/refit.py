@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from django.shortcuts import get_object_or_404
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import serializers, status
@@ -17,6 +16,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from monitoring.api.query import UNITS_MS, window
+from monitoring.api.recommendations import watch_named
 from monitoring.models import Watch
 from monitoring.recommending.telemetry import Telemetry, seen
 from planner.watched import Conflict, Preview, Refused, Seen, preview, store_refit
@@ -54,7 +54,7 @@ class RefitView(APIView):
         responses={200: OpenApiTypes.OBJECT, 409: OpenApiResponse(OpenApiTypes.OBJECT, description="why it cannot be")},
     )
     def get(self, request: Request, name: str) -> Response:
-        found, telemetry = _found(get_object_or_404(Watch, name=name), request.query_params)
+        found, telemetry = _found(watch_named(name), request.query_params)
         return Response(_told(found, telemetry))
 
     @extend_schema(
@@ -65,7 +65,7 @@ class RefitView(APIView):
     )
     def post(self, request: Request, name: str) -> Response:
         given = _given(request.data)
-        found, telemetry = _found(get_object_or_404(Watch, name=name), given)
+        found, telemetry = _found(watch_named(name), given)
         asked = given.get("revision")
         if asked is not None and asked != str(found.revision):
             raise NotNow(f"the scenario {found.scenario} is at revision {found.revision}, not {asked}: look again")

@@ -1,4 +1,5 @@
-"""The sources of a replay where its database is the server's: made, with a new token, or a target to be scraped."""
+"""What a replay needs where its database is the server's: sources, each with a new token or a target to be scraped,
+and a watch that names the scenario, so that what is seen is advised on."""
 
 from __future__ import annotations
 
@@ -7,7 +8,8 @@ from collections.abc import Sequence
 from django.db import transaction
 
 from monitoring import tokens
-from monitoring.models import Source, Target
+from monitoring.live.watched import EVERYTHING
+from monitoring.models import Source, Target, Watch
 from monitoring.replaying.emulated import Emulated
 from monitoring.replaying.playing import Pages, door
 
@@ -36,3 +38,9 @@ def install(sources: Sequence[Emulated], pages: Pages | None) -> dict[str, str]:
 
 def _target(source: Source, url: str) -> None:
     Target.objects.create(source=source, url=url, interval_s=SCRAPED_EVERY_S, timeout_s=TIMEOUT_S)
+
+
+def watch(scenario: str) -> None:
+    """Names the scenario of the watch over everything; where somebody has made another watch, nothing is changed."""
+    if not Watch.objects.exclude(name=EVERYTHING).exists():
+        Watch.objects.update_or_create(name=EVERYTHING, defaults={"scenario": scenario})

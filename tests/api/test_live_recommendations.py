@@ -52,7 +52,7 @@ def test_what_is_not_valid_tells_no_value_but_why(client, row):
     assert answer["problems"] == ["12 lengths were seen, of 200 needed"]
 
 
-@pytest.mark.parametrize(("age_s", "said"), [(None, "no snapshot yet"), (60, "no snapshot has come for 60 s")])
+@pytest.mark.parametrize(("age_s", "said"), [(None, "no snapshot yet"), (60, "no snapshot has come for 6")])
 def test_while_nobody_recommends_nothing_is_valid(client, row, age_s, said):
     if age_s is not None:
         recommended(now_ms() - 1000 * age_s)
@@ -70,6 +70,19 @@ def test_a_watch_without_a_scenario_says_so(client, row):
 @pytest.mark.parametrize("path", ["recommendation/", "recommendations/", "router/llm-d/"])
 def test_of_a_watch_that_is_not_there_nothing_is_told(client, path):
     assert client.get(ADDRESS + path).status_code == 404
+
+
+def test_of_the_watch_over_everything_it_is_said_that_it_has_no_scenario(client):
+    ts_ms = now_ms()
+    stored(snapshot(watch_now("all", ts_ms=ts_ms, scenario=""), ts_ms=ts_ms))
+    everything = "/api/v1/live/watches/all/"
+    assert "names no scenario" in client.get(everything + "recommendation/").json()["problems"][0]
+    assert client.get(everything + "recommendations/").json()["results"] == []
+    for path in ("router/llm-d/", "refit/"):
+        answer = client.get(everything + path)
+        assert (answer.status_code, "names no scenario" in answer.json()["errors"][0]["message"]) == (409, True)
+    watch()  # now there is one, and that is no more
+    assert client.get(everything + "recommendation/").status_code == 404
 
 
 def test_the_audit_log_is_paged_newest_first(client, row):

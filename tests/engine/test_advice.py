@@ -58,6 +58,11 @@ def test_a_link_near_its_limit_is_said_with_what_to_do_and_what_it_brings():
         ({"queues": Queues(45, 0, 9, 0)}, Reason.PRFAAS_BACKLOG, "45 requests wait for PrfaaS, 9 for PD-P"),
         ({"threshold_tokens": 12e3}, Reason.TOO_LOW, "19.7K carries the most: raise t from 12.0K to 18.0K"),
         ({"queues": Queues(0, 0, 25, 0), "threshold_tokens": 25e3}, Reason.LOCAL_QUEUE, "25 requests wait for PD-P"),
+        (
+            {"queues": Queues(1, 5, 7, 0), "egress_bps": 97e9},
+            Reason.BOTH_SHORT,
+            "link at 97 % of 100 Gbps, but 7 requests wait for PD-P: keep t at 19.6K",
+        ),
         ({}, Reason.HOLD, "keep t at 19.6K"),
     ],
 )
@@ -65,6 +70,15 @@ def test_every_reason_is_said(changes, reason, said):
     advice = advised(**changes)
     assert advice.reason is reason
     assert said in advice.sentence
+
+
+def test_who_has_followed_it_is_told_of_no_further_effect():
+    short = {"capacity_bps": 10e9, "egress_bps": 9.6e9}
+    told, before = advise(CASE, observed(0.0, **short), Options(), Remembered())
+    after, _ = advise(CASE, observed(1.0, **short, threshold_tokens=told.threshold_tokens), Options(), before)
+    assert after.reason is Reason.LINK_BUSY
+    assert f"keep t at {told.threshold_tokens / 1000:.1f}K" in after.sentence
+    assert "instead of" not in after.sentence
 
 
 def test_what_it_would_bring_is_what_the_formulas_say():

@@ -57,6 +57,8 @@ class Command(BaseCommand):
             self._play(given, day, duration_s, options)
 
     def _play(self, given: Asked, day: Day, duration_s: float, options: dict[str, Any]) -> None:
+        if not options["token"]:
+            installed.watch(given.scenario.name)
         for round_ in _rounds(options["rounds"]):
             self.stdout.write(f"Simulating {duration_s:g} s of {given.scenario.name} …")
             self.stdout.flush()

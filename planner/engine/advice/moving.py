@@ -102,7 +102,8 @@ def _decided(
         return standing, Move(standing.threshold_tokens, Reason.LOCAL_QUEUE if surges else Reason.TOO_HIGH)
     if goes_up and not surges:
         return Standing(t), Move(leap, Reason.TOO_LOW)
-    return standing, Move(t, Reason.HOLD)
+    is_short = busy >= rule.high or resent >= rule.resent or link >= rule.surge
+    return standing, Move(t, Reason.BOTH_SHORT if is_short and local > link + remote else Reason.HOLD)
 
 
 def _rule(scene: Scene, t: float, least: float, most: float) -> Rule:

@@ -226,6 +226,8 @@ class Reason(StrEnum):
     """There is none: see `Advice.hindrances`."""
     HOLD = "hold"
     """t is as good as any."""
+    BOTH_SHORT = "both_short"
+    """The link is short, and PD-P has the longer queue: t stays, for either way would make one of them worse."""
     LINK_BUSY = "link_busy"
     """The link is short: it is near its limit, ..."""
     LINK_QUEUE = "link_queue"

@@ -30,7 +30,7 @@ def sentence(advice: Advice, observed: Observed, options: Options) -> str:
     if advice.recommended is None or advice.current is None:
         return ""
     parts = [f"{_cause(advice, observed)}: {_action(advice.current, advice.recommended)}"]
-    parts += [_effect(advice, options)] if advice.reason is not Reason.HOLD else []
+    parts += [_effect(advice, options)]
     parts += [_other_split(advice.split, options)] if advice.split else []
     return "; ".join(part for part in parts if part)
 
@@ -53,6 +53,8 @@ def _cause(advice: Advice, observed: Observed) -> str:
             return f"{queues.prfaas:.0f} requests wait for PrfaaS, {queues.pd_p:.0f} for PD-P"
         case Reason.LOCAL_QUEUE:
             return f"{queues.pd_p:.0f} requests wait for PD-P, {queues.prfaas:.0f} for PrfaaS"
+        case Reason.BOTH_SHORT:
+            return f"{_link(advice)}, but {queues.pd_p:.0f} requests wait for PD-P"
         case Reason.TOO_LOW | Reason.TOO_HIGH:
             why = "carries the most" if advice.objective is Objective.THROUGHPUT else "is the quickest at this rate"
             return f"{tokens(best.threshold_tokens)} {why}" if best else ""
@@ -82,7 +84,7 @@ def _action(current: Point, recommended: Point) -> str:
 
 def _effect(advice: Advice, options: Options) -> str:
     before, after = advice.current, advice.recommended
-    if before is None or after is None:
+    if before is None or after is None or before.threshold_tokens == after.threshold_tokens:
         return ""
     if advice.objective is Objective.TTFT and before.ttft and after.ttft:
         share = options.ttft_percentile
