@@ -61,7 +61,7 @@ def test_a_link_near_its_limit_is_said_with_what_to_do_and_what_it_brings():
         (
             {"queues": Queues(1, 5, 7, 0), "egress_bps": 97e9},
             Reason.BOTH_SHORT,
-            "link at 97 % of 100 Gbps, but 7 requests wait for PD-P: keep t at 19.6K",
+            "link at 97 % of 100 Gbps, but PD-P is short as well, 7 requests wait: keep t at 19.6K",
         ),
         ({}, Reason.HOLD, "keep t at 19.6K"),
     ],
@@ -181,6 +181,32 @@ def test_what_a_congested_link_carried_is_believed_for_a_while():
         for now, egress in ((100.0, 4e9), (100.0, 9e9), (301.0, 4e9))
     ]
     assert carries == [6e9, 9e9, 100e9]
+
+
+def carried(*seconds):
+    """What the link is counted with after some seconds, each a time, what is said, what crosses and what waits."""
+    before = Remembered()
+    for now, told_bps, egress_bps, waiting in seconds:
+        seen = observed(now, capacity_bps=told_bps, egress_bps=egress_bps, queues=Queues(0, waiting, 0, 0))
+        advice, before = advise(CASE, seen, Options(), before)
+    return advice.link_carries_bps
+
+
+BROWN_OUT = ((0.0, 100e9, 7e9, 0), (5.0, 10e9, 7e9, 9), (20.0, 10e9, 9.9e9, 30), (60.0, 10e9, 9.9e9, 30))
+
+
+def test_a_brown_out_that_the_link_tells_of_is_over_when_it_says_so():
+    assert carried(*BROWN_OUT) == pytest.approx(9.9e9)
+    # the queue and the mean of a moment before say nothing of the link as it is now
+    assert carried(*BROWN_OUT, (61.0, 100e9, 9.9e9, 25)) == 100e9
+    assert carried(*BROWN_OUT, (61.0, 100e9, 9.9e9, 25), (62.0, 100e9, 12e9, 0), (120.0, 100e9, 8e9, 0)) == 100e9
+    # but if after a window it still waits, the link does not carry what it says
+    assert carried(*BROWN_OUT, (61.0, 100e9, 9.9e9, 25), (72.0, 100e9, 9.9e9, 25)) == 9.9e9
+
+
+def test_a_link_that_carries_far_less_than_it_said_is_not_believed_when_it_says_more():
+    lies = ((0.0, 100e9, 7e9, 0), (20.0, 100e9, 9.9e9, 30))
+    assert carried(*lies, (60.0, 200e9, 8e9, 0)) == 9.9e9
 
 
 def test_where_only_one_side_has_a_known_queue_sides_are_not_compared():

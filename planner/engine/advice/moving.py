@@ -16,6 +16,10 @@ ROOM = 0.78
 CLOSER = 0.95
 """The same of what a step down would make of it by the formulas, where they tell."""
 RISE = 1.02
+CHANGED = 1.05
+"""Ratio of two bandwidths that are said of a link, beyond which it is another link."""
+EXPLAINED = 0.8
+"""Of what is said, as much as crosses a congested link that carries what is said, overheads apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,20 +35,36 @@ def link_carries(observed: Observed, options: Options, before: Remembered) -> tu
 
     While more wants to cross than does, what crosses is what it carries, averaged over a window. That is believed for
     `hold_s` after it was last so, and raised at once where more is seen to cross; then the link is as good as is said,
-    until it shows again that it is not.
+    until it shows again that it is not. Where what crossed was about what was said, it is believed no longer once more
+    is said; and for a window after what is said has changed, nothing is learned, for means and queues are of before.
     """
+    before = _told(observed, before)
     seen, at_s = before.achieved_bps, before.achieved_at_s
+    is_settled = observed.now_s - before.told_at_s >= options.window_s
     if seen is not None and observed.now_s - at_s > options.hold_s:
         seen = None
     if observed.achieved_bps is not None:
         seen, at_s = observed.achieved_bps, observed.now_s
-    elif observed.egress_bps is not None and is_congested(observed):
+    elif observed.egress_bps is not None and is_settled and is_congested(observed):
         weight = 1.0 if seen is None else -math.expm1(-(observed.now_s - at_s) / options.window_s)
         seen, at_s = observed.egress_bps * weight + (seen or 0.0) * (1 - weight), observed.now_s
     elif seen is not None and observed.egress_bps is not None:
         seen = max(seen, observed.egress_bps)
     known = [bps for bps in (observed.capacity_bps, seen) if bps is not None]
     return min(known, default=None), before._replace(achieved_bps=seen, achieved_at_s=at_s)
+
+
+def _told(observed: Observed, before: Remembered) -> Remembered:
+    """Notes what the link is said to carry, and when that changed."""
+    now, was = observed.capacity_bps, before.told_bps
+    if now is None or was is None:
+        return before if now is None else before._replace(told_bps=now)
+    if was / CHANGED <= now <= was * CHANGED:
+        return before
+    seen = before.achieved_bps
+    if now > was and seen is not None and seen >= EXPLAINED * was:
+        before = before._replace(achieved_bps=None, achieved_at_s=-math.inf)
+    return before._replace(told_bps=now, told_at_s=observed.now_s)
 
 
 def is_congested(observed: Observed) -> bool:
@@ -102,8 +122,7 @@ def _decided(
         return standing, Move(standing.threshold_tokens, Reason.LOCAL_QUEUE if surges else Reason.TOO_HIGH)
     if goes_up and not surges:
         return Standing(t), Move(leap, Reason.TOO_LOW)
-    is_short = busy >= rule.high or resent >= rule.resent or link >= rule.surge
-    return standing, Move(t, Reason.BOTH_SHORT if is_short and local > link + remote else Reason.HOLD)
+    return standing, Move(t, _why_kept(rule, busy, resent, link))
 
 
 def _rule(scene: Scene, t: float, least: float, most: float) -> Rule:
@@ -141,3 +160,9 @@ def _why_up(rule: Rule, busy: float, resent: float, link_queue: float) -> Reason
     if resent >= rule.resent:
         return Reason.RETRANSMITS
     return Reason.LINK_BUSY if busy >= rule.high else Reason.PRFAAS_BACKLOG
+
+
+def _why_kept(rule: Rule, busy: float, resent: float, link_queue: float) -> Reason:
+    """A link that is short would have t go up, were PD-P not short as well."""
+    is_short = busy >= rule.high or resent >= rule.resent or link_queue >= rule.surge
+    return Reason.BOTH_SHORT if is_short else Reason.HOLD

@@ -227,7 +227,7 @@ class Reason(StrEnum):
     HOLD = "hold"
     """t is as good as any."""
     BOTH_SHORT = "both_short"
-    """The link is short, and PD-P has the longer queue: t stays, for either way would make one of them worse."""
+    """The link is short, and PD-P as well: t stays, for either way would make one of them worse."""
     LINK_BUSY = "link_busy"
     """The link is short: it is near its limit, ..."""
     LINK_QUEUE = "link_queue"
@@ -369,6 +369,10 @@ class Remembered(NamedTuple):
     """What the link was last seen to carry while it was congested, ..."""
     achieved_at_s: float = -math.inf
     """... and when."""
+    told_bps: float | None = None
+    """What it was said to carry, ..."""
+    told_at_s: float = -math.inf
+    """... and when that changed."""
     look_s: float = -math.inf
     """When roles are looked at again; the rest is `controller.Pressure`."""
     short_prefill: float = 0.0

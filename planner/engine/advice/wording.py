@@ -54,7 +54,8 @@ def _cause(advice: Advice, observed: Observed) -> str:
         case Reason.LOCAL_QUEUE:
             return f"{queues.pd_p:.0f} requests wait for PD-P, {queues.prfaas:.0f} for PrfaaS"
         case Reason.BOTH_SHORT:
-            return f"{_link(advice)}, but {queues.pd_p:.0f} requests wait for PD-P"
+            waiting = f", {queues.pd_p:.0f} requests wait" if queues.pd_p else ""
+            return f"{_link(advice)}, but PD-P is short as well{waiting}"
         case Reason.TOO_LOW | Reason.TOO_HIGH:
             why = "carries the most" if advice.objective is Objective.THROUGHPUT else "is the quickest at this rate"
             return f"{tokens(best.threshold_tokens)} {why}" if best else ""
