@@ -27,7 +27,9 @@ APART = 0.04
 WITHIN = 16
 """Lengths that stand for a bucket, in equal ratios."""
 BEYOND = 4.0
-"""The first bucket reaches so many times below its bound, and the last one so many times beyond."""
+"""The first bucket reaches so many times below its bound, and the last one so many times beyond, ..."""
+MOST_BEYOND = 0.25
+"""... but that of lengths only to the profile's longest, if that is within it: then it may have this share of them."""
 
 
 class Unfit(Exception):
@@ -77,7 +79,8 @@ def _sum(counts: list[tuple[float, ...]]) -> tuple[float, ...]:
 
 def fitted(old: Curve, seen: Seen) -> Fit:
     """The curve that telemetry gives, and the old one's shape beyond it. Raises Unfit."""
-    _require_the_same(seen)
+    longest = float(old.lengths[-1])
+    _require_the_same(seen, longest)
     ratio = mean_s(seen) / predicted_s(old, seen.lengths)
     tokens, seconds = _matched(seen)
     if tokens.size < 2:  # one bucket has them all: of the shape nothing is seen, of the height all
@@ -95,7 +98,7 @@ def _fit(tokens: Array, seconds: Array, seen: Seen, measured: tuple[float, float
     return Fit(tokens.tolist(), seconds.tolist(), *measured, seen.lengths.total, ratio)
 
 
-def _require_the_same(seen: Seen) -> None:
+def _require_the_same(seen: Seen, longest: float) -> None:
     lengths, times = seen.lengths.total, seen.times.total
     least = min(lengths, times)
     if least < LEAST_REQUESTS:
@@ -105,8 +108,12 @@ def _require_the_same(seen: Seen) -> None:
     if abs(lengths - times) > MOST_DIFFERENT * max(lengths, times):
         said = f"{lengths:.0f} lengths and {times:.0f} prefill times were seen"
         raise Unfit(f"{said}: they are not of the same requests; have both sent by the same instances")
-    for what, histogram in (("lengths", seen.lengths), ("prefill times", seen.times)):
-        if histogram.counts[-1] > EDGE * histogram.total:
+    is_bounded = _last(seen.lengths, longest) == longest
+    for what, histogram, most in (
+        ("lengths", seen.lengths, MOST_BEYOND if is_bounded else EDGE),
+        ("prefill times", seen.times, EDGE),
+    ):
+        if histogram.counts[-1] > most * histogram.total:
             share = histogram.counts[-1] / histogram.total
             raise Unfit(f"{share:.0%} of the {what} lie beyond the last bucket: give the histogram further ones")
 
@@ -120,12 +127,18 @@ def mean_s(seen: Seen) -> float:
 
 def predicted_s(curve: Curve, lengths: Histogram) -> float:
     """Mean of a curve over lengths of which the buckets are known, in equal ratios within each."""
-    return _mean(lengths, curve)
+    return _mean(lengths, curve, float(curve.lengths[-1]))
 
 
-def _mean(histogram: Histogram, quantity: Callable[[Array], Array]) -> float:
+def _last(histogram: Histogram, longest: float) -> float:
+    """Where the last bucket ends, which nobody tells."""
+    bound = histogram.bounds[-1]
+    return longest if bound < longest <= bound * BEYOND else bound * BEYOND
+
+
+def _mean(histogram: Histogram, quantity: Callable[[Array], Array], longest: float = 0.0) -> float:
     bounds = np.array(histogram.bounds)
-    edges = np.concatenate([[bounds[0] / BEYOND], bounds, [bounds[-1] * BEYOND]])
+    edges = np.concatenate([[bounds[0] / BEYOND], bounds, [_last(histogram, longest)]])
     steps = (np.arange(WITHIN) + 0.5) / WITHIN
     inside = edges[:-1, None] * (edges[1:, None] / edges[:-1, None]) ** steps
     return float(quantity(inside).mean(axis=1) @ np.array(histogram.counts) / histogram.total)

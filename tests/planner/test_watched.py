@@ -63,6 +63,16 @@ def test_a_profile_that_is_right_is_found_again():
     assert fit.ratio == pytest.approx(1.0, abs=0.03)
 
 
+def test_lengths_in_the_last_bucket_reach_to_the_longest_that_the_profile_knows():
+    """As vLLM's buckets for 128K tokens, of which the last ends at 100,000."""
+    seen, tokens = seen_of(lambda each: 1.5 * OLD(each), 19_400, 131_072)
+    lengths = counted(tokens, [1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5])
+    assert 0.02 < lengths.counts[-1] / lengths.total < 0.25
+    fit = fitted(OLD, Seen(lengths, seen.times, seen.total_s))
+    assert fit.ratio == pytest.approx(1.5, rel=0.08)  # buckets from 2 to 5 leave that much open
+    assert fit.longest == 100_000
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
