@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
+from monitoring.live import watched
 from monitoring.live.selection import ROLES
 from monitoring.models import Entered, Watch
 from monitoring.registry import NAME
@@ -40,8 +41,13 @@ def described(watch: Watch) -> dict[str, Any]:
 def store(watch: Watch, given: Mapping[str, Any]) -> None:
     """Replaces what is said of one, or makes a new one; what is not given is as if nobody had said it. Raises Wrong;
     then nothing is changed."""
-    _require_known(given, FIELDS)
-    said = {**described(Watch()), **given}
+    change(watch, {**described(Watch()), **given})
+
+
+def change(watch: Watch, said: Mapping[str, Any]) -> None:
+    """Changes what is given, and nothing else. Raises Wrong; then nothing is changed."""
+    _require_known(said, FIELDS)
+    said = {**described(watch), **said}
     if wrong := dict(reversed(list(_mistakes(said)))):
         raise Wrong(wrong)
     for field, value in said.items():
@@ -128,5 +134,5 @@ def _entered_mistakes(said: Mapping[str, Any], now_ms: int) -> Iterator[tuple[st
 
 def entered_of(watch: Watch) -> dict[str, dict[str, Any]]:
     """The newest of each kind."""
-    rows = Entered.objects.filter(watch=watch).order_by("at_ms", "pk")
+    rows = watched.newest_entered().filter(watch=watch)
     return {each.what: {"value": each.value, "at_ms": each.at_ms, "by": each.by} for each in rows}

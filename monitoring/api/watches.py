@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from django.db import transaction
 from django.shortcuts import get_object_or_404
+from django.utils.http import parse_etags
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import serializers, status
-from rest_framework.exceptions import ValidationError
+from rest_framework.exceptions import APIException, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
@@ -19,6 +21,21 @@ from monitoring import watching
 from monitoring.models import Watch
 
 REFUSED = OpenApiResponse(OpenApiTypes.OBJECT, description="errors: field, value and message of each mistake")
+
+CHANGED = OpenApiResponse(OpenApiTypes.OBJECT, description="Somebody else has changed it since; read it again.")
+IF_MATCH = OpenApiParameter(
+    "If-Match",
+    str,
+    OpenApiParameter.HEADER,
+    description="The ETag that was read; without it whatever is there is changed.",
+)
+
+
+class Changed(APIException):
+    """It is not what the writer has read."""
+
+    status_code = status.HTTP_412_PRECONDITION_FAILED
+    default_detail = "somebody else has changed it since you have read it: read it again, then change it"
 
 
 class WatchDescriptionSerializer(serializers.Serializer[Any]):
@@ -73,9 +90,7 @@ class WatchesView(APIView):
         responses={201: WatchSerializer, 400: REFUSED},
     )
     def post(self, request: Request) -> Response:
-        watch = Watch()
-        _store(watch, _given(request, watching.FIELDS))
-        return _made(watch, request)
+        return _made(request, _given(request, watching.FIELDS))
 
 
 class WatchView(APIView):
@@ -83,33 +98,53 @@ class WatchView(APIView):
 
     @extend_schema(operation_id="live_watches_retrieve", summary="A watch", responses=WatchSerializer)
     def get(self, request: Request, name: str) -> Response:
-        return Response(as_json(get_object_or_404(Watch, name=name)))
+        return _answer(get_object_or_404(Watch, name=name))
 
     @extend_schema(
         operation_id="live_watches_replace",
-        summary="Replace what is said of a watch, or make it",
+        summary="Replace all that is said of a watch, or make it",
+        parameters=[IF_MATCH],
         request=WatchDescriptionSerializer,
-        responses={200: WatchSerializer, 201: WatchSerializer, 400: REFUSED},
+        responses={200: WatchSerializer, 201: WatchSerializer, 400: REFUSED, 412: CHANGED},
     )
     def put(self, request: Request, name: str) -> Response:
         given = _given(request, watching.FIELDS)
         if given.get("name", name) != name:
             raise ValidationError({"name": f"must be that of the address, {name}"})
-        watch = Watch.objects.filter(name=name).first()
-        if watch is None:
-            watch = Watch()
-            _store(watch, {**given, "name": name})
-            return _made(watch, request)
-        _store(watch, {**given, "name": name})
-        return Response(as_json(watch))
+        with transaction.atomic():
+            watch = Watch.objects.select_for_update().filter(name=name).first()
+            _require_same(request, watch)
+            if watch is None:
+                return _made(request, {**given, "name": name})
+            _checked(watching.store, watch, {**given, "name": name})
+        return _answer(watch)
+
+    @extend_schema(
+        operation_id="live_watches_update",
+        summary="Change some of what is said of a watch",
+        parameters=[IF_MATCH],
+        request=WatchDescriptionSerializer,
+        responses={200: WatchSerializer, 400: REFUSED, 412: CHANGED},
+    )
+    def patch(self, request: Request, name: str) -> Response:
+        given = _given(request, watching.FIELDS)
+        with transaction.atomic():
+            watch = get_object_or_404(Watch.objects.select_for_update(), name=name)
+            _require_same(request, watch)
+            _checked(watching.change, watch, given)
+        return _answer(watch)
 
     @extend_schema(
         operation_id="live_watches_delete",
         summary="Delete a watch and what was entered; telemetry stays",
-        responses={204: None},
+        parameters=[IF_MATCH],
+        responses={204: None, 412: CHANGED},
     )
     def delete(self, request: Request, name: str) -> Response:
-        get_object_or_404(Watch, name=name).delete()
+        with transaction.atomic():
+            watch = get_object_or_404(Watch.objects.select_for_update(), name=name)
+            _require_same(request, watch)
+            watch.delete()
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
@@ -140,14 +175,31 @@ def _given(request: Request, fields: tuple[str, ...]) -> Mapping[str, Any]:
     return request.data
 
 
-def _store(watch: Watch, given: Mapping[str, Any]) -> None:
+def _checked(change: Callable[[Watch, Mapping[str, Any]], None], watch: Watch, given: Mapping[str, Any]) -> None:
     """Raises ValidationError."""
     try:
-        watching.store(watch, given)
+        change(watch, given)
     except watching.Wrong as problem:
         raise ValidationError(problem.errors) from problem
 
 
-def _made(watch: Watch, request: Request) -> Response:
+def _require_same(request: Request, watch: Watch | None) -> None:
+    """That it is what the writer has read, where the writer says so. Raises Changed."""
+    known = parse_etags(request.headers.get("If-Match", "*"))
+    if known != ["*"] and (watch is None or _etag(watch) not in known):
+        raise Changed
+
+
+def _etag(watch: Watch) -> str:
+    return f'"{watch.changed_at.timestamp():.6f}"'
+
+
+def _answer(watch: Watch, code: int = status.HTTP_200_OK, **headers: str) -> Response:
+    return Response(as_json(watch), code, headers={"ETag": _etag(watch), **headers})
+
+
+def _made(request: Request, given: Mapping[str, Any]) -> Response:
+    watch = Watch()
+    _checked(watching.store, watch, given)
     address = reverse("live-watch", args=[watch.name], request=request)
-    return Response(as_json(watch), status.HTTP_201_CREATED, headers={"Location": address})
+    return _answer(watch, status.HTTP_201_CREATED, Location=address)

@@ -11,13 +11,16 @@ import numpy as np
 from monitoring.live import lines, past
 from monitoring.live.messages import VERSION
 from monitoring.live.past import Line, Past
-from monitoring.live.selection import ROUTES, LinkSeries, Plan, RoleSeries, Some, described, plan
+from monitoring.live.selection import PLANNED, ROUTES, LinkSeries, Plan, RoleSeries, Some, described, plan
 from monitoring.live.snapshot import BITS
 from monitoring.live.watched import Watched
 from monitoring.models import Entered, Series
 from monitoring.storage import columns, query
 from monitoring.storage.columns import Grid
 from monitoring.storage.rollups import MS, Array
+
+LED_IN_MS = 60_000
+"""So long before a window it is read, that what is sampled seldom is there from the first step on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +57,15 @@ class History:
 
 def over(watch: Watched, start_ms: int, end_ms: int, points: int = query.MOST_POINTS) -> History:
     """A watch over a window, in no more steps than so many."""
-    on = columns.grid(query.window(start_ms, end_ms, points))
-    stored = list(Series.objects.all())
-    scalars = columns.scalars(stored, on)
+    on = columns.grid(query.window(start_ms, end_ms, points), points)
+    stored = [each for each in Series.objects.filter(signal__in=PLANNED) if watch.covers(each.labels)]
+    wide = on.earlier(-(-LED_IN_MS // on.step_ms) if on.step_ms < LED_IN_MS else 0)
+    scalars = columns.scalars(stored, wide)
     counts = columns.histograms(stored, on.earlier(past.window_steps(on)))
     there = [each for each in stored if each.pk in scalars or each.pk in counts]
     chosen = plan(watch, map(described, there))
-    found = Past(scalars, {each.pk: each.source_id for each in there}, on)
-    drawn = dict(_drawn(chosen, found, on)) | {
+    found = Past(scalars, {each.pk: each.source_id for each in there}, wide)
+    drawn = {name: line.last(on.steps) for name, line in _drawn(chosen, found, wide)} | {
         f"{figure}.{share}": line
         for figure, series in zip(lines.OF_QUANTILES, (chosen.ttft, chosen.tpot), strict=True)
         for share, line in past.quantiles(series, counts, on).items()

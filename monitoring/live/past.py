@@ -35,6 +35,10 @@ class Line:
         nothing = np.full(mean.size, np.nan)
         return cls(mean, nothing, nothing)
 
+    def last(self, steps: int) -> Line:
+        """The end of it."""
+        return Line(self.mean[-steps:], self.low[-steps:], self.high[-steps:])
+
 
 @dataclass(frozen=True, slots=True)
 class _Held:

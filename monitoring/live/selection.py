@@ -19,6 +19,13 @@ UNKNOWN = "unknown"
 """In the place of a label that a queue does not have."""
 LINK_SIGNALS = ("link_egress_bits", "link_ingress_bits", "link_capacity_bps", "link_rtt_s")
 """By which a link is known to be there."""
+PLANNED = (
+    *LINK_SIGNALS, "link_dropped_packets", "retransmitted_segments", "sent_segments", "kv_transfer_bytes", "requests",
+    "failed_requests", "uncached_tokens", "input_tokens", "cached_tokens", "output_tokens", "ttft_s", "tpot_s",
+    "queued_requests", "instances", "busy_instances", "busy_s", "utilisation", "threshold_tokens",
+    "recommended_threshold_tokens", "recommended_instances", "lambda_max_rps",
+)  # fmt: skip
+"""All signals that a figure is made of."""
 
 type Some = tuple[Described, ...]
 

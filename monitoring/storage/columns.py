@@ -58,10 +58,12 @@ class Grid:
         return Grid(self.start_ms - steps * self.step_ms, self.step_ms, self.steps + steps, self.resolution_s)
 
 
-def grid(asked: Window) -> Grid:
-    """All steps that the window touches."""
+def grid(asked: Window, most: int) -> Grid:
+    """All steps that the window touches; of more than so many the first is left, of which only a part is in it."""
     start_ms = asked.start_ms // asked.step_ms * asked.step_ms
-    return Grid(start_ms, asked.step_ms, -(-(asked.end_ms - start_ms) // asked.step_ms), asked.resolution_s)
+    steps = -(-(asked.end_ms - start_ms) // asked.step_ms)
+    left = max(0, steps - most)
+    return Grid(start_ms + left * asked.step_ms, asked.step_ms, steps - left, asked.resolution_s)
 
 
 @dataclass(frozen=True, slots=True)
