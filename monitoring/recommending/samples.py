@@ -22,7 +22,7 @@ class Writing:
         self._written_ms = -EVERY_MS
 
     def __call__(self, snapshot: Snapshot) -> None:
-        """Every ten seconds; nothing of a watch of which nothing is recommended, so that its line has a gap."""
+        """Every ten seconds; where nothing is recommended that is all that is told, so that the lines have a gap."""
         if 0 <= snapshot.ts_ms - self._written_ms < EVERY_MS:
             return
         advices = {each.name: each.advice for each in snapshot.watches if each.advice is not None}
@@ -36,16 +36,20 @@ class Writing:
 
 
 def of_advice(watch: str, advice: AdviceNow) -> list[Mapped]:
-    """t and instances as recommended, and Λ_max as it is. The signals are their own: t in force is another one."""
-    if not advice.is_valid:
-        return []
+    """Whether anything is recommended; then t and instances, and Λ_max as it is. t in force is another signal."""
+    validity = _gauge("recommendation_valid", float(advice.is_valid), advice.at_ms, watch=watch)
+    found = [validity, *(_recommended(watch, advice) if advice.is_valid else [])]
+    return [each for each in found if each is not None]
+
+
+def _recommended(watch: str, advice: AdviceNow) -> list[Mapped | None]:
     found = [_gauge("recommended_threshold_tokens", advice.threshold_tokens, advice.at_ms, watch=watch)]
     found += [
         _gauge("recommended_instances", count, advice.at_ms, role=role, watch=watch)
         for role, count in sorted(advice.instances.items())
     ]
     found.append(_gauge("lambda_max_rps", advice.lambda_max_rps.current, advice.at_ms, watch=watch))
-    return [each for each in found if each is not None]
+    return found
 
 
 def _gauge(signal: str, value: float | None, ts_ms: int, **labels: str) -> Mapped | None:

@@ -296,6 +296,7 @@ def test_recommendations_are_offered_as_samples_of_a_source_of_our_own():
     assert len(frames) == 2  # at 0 and 10 s
     series = unpacked(bytes(frames[0].payload))
     assert {(each.signal, each.labels, each.points[0].value) for each in series} == {
+        ("recommendation_valid", (("watch", "case"),), 1.0),
         ("recommended_threshold_tokens", (("watch", "case"),), told[0].threshold_tokens),
         ("recommended_instances", (("role", "prfaas"), ("watch", "case")), 4.0),
         ("recommended_instances", (("role", "prefill"), ("watch", "case")), 3.0),
@@ -315,8 +316,9 @@ def test_while_nothing_is_recommended_the_line_has_a_gap():
     watch()
     now = watch_now(requests=50.0)
     recommender = Recommender()
-    assert of_advice("case", advised(recommender, now)) == []
-    assert not Frame.objects.exists()
+    (told,) = of_advice("case", advised(recommender, now))
+    assert (told.signal, told.points[0].value) == ("recommendation_valid", 0.0)
+    assert [each.signal for each in unpacked(bytes(Frame.objects.get().payload))] == ["recommendation_valid"]
 
 
 def test_a_source_of_ours_that_was_switched_off_stays_so():
