@@ -122,8 +122,12 @@ class RecommendationView(APIView):
 
 
 def _current_tokens(now: Now, name: str) -> float | None:
+    """None is what is not known to be in force now; what was entered by hand is, until it is entered anew."""
     watch = now.watch(name)
-    return watch.threshold_tokens.value if watch and now.is_fresh else None
+    if watch is None or not now.is_fresh:
+        return None
+    current = watch.threshold_tokens
+    return current.value if current.age == "live" or current.origin == "entered" else None
 
 
 # --- routers ------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from monitoring.live.messages import AdviceNow, Drift, Pair, Target
-from monitoring.recommending.observing import Feed
+from monitoring.recommending.observing import Feed, Reading
 from planner.engine.advice import Advice, Objective, Obstacle, Options, Point, Ttft
 from planner.engine.throughput import Stage
 
@@ -24,6 +24,8 @@ WORDS = {
     "prefill_instances": "prefill instances",
     "decode_instances": "decode instances",
 }
+MOST_NAMED = 3
+"""Of figures that are stale."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +41,18 @@ def problems(advice: Advice, feed: Feed, options: Options) -> list[Problem]:
     found = []
     for each in advice.hindrances:
         stale = feed.stale(options.most_age_s) if each.code == Obstacle.STALE else []
-        told = ", ".join(f"{WORDS[reading.name]} ({_age(reading.ts_ms, feed)})" for reading in stale)
-        text = f"no newer telemetry of {told}: see what its source does" if told else each.text
-        found.append(Problem(each.code.value, text))
+        found.append(Problem(each.code.value, _stale(stale, feed) if stale else each.text))
     return found
 
 
-def _age(ts_ms: int | None, feed: Feed) -> str:
-    return "of unknown age" if ts_ms is None else f"{feed.observed.now_s - ts_ms / 1000:.0f} s old"
+def _stale(readings: list[Reading], feed: Feed) -> str:
+    """The oldest first, and not all of many: one source that is lost takes all that it told with it."""
+    oldest = sorted(readings, key=lambda reading: reading.ts_ms or 0)
+    names = [WORDS[reading.name] for reading in oldest]
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    since_ms = oldest[0].ts_ms
+    lasting = "" if since_ms is None else f" for {feed.observed.now_s - since_ms / 1000:.0f} s"
+    return f"no newer telemetry of {', '.join(names[:MOST_NAMED])}{more}{lasting}: see what its source does"
 
 
 def told(advice: Advice, found: list[Problem], feed: Feed, drift: list[Drift]) -> AdviceNow:

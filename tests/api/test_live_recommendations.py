@@ -52,6 +52,15 @@ def test_what_is_not_valid_tells_no_value_but_why(client, row):
     assert answer["problems"] == ["12 lengths were seen, of 200 needed"]
 
 
+@pytest.mark.parametrize(("age", "origin", "told"), [("stale", "telemetry", None), ("stale", "entered", 19_400.0)])
+def test_a_t_that_has_grown_stale_is_not_told_to_be_in_force(client, row, age, origin, told):
+    ts_ms = now_ms()
+    now = watch_now(ts_ms=ts_ms)
+    now.threshold_tokens.age, now.threshold_tokens.origin = age, origin
+    stored(snapshot(now, ts_ms=ts_ms))
+    assert client.get(ADDRESS + "recommendation/").json()["current_threshold_tokens"] == told
+
+
 @pytest.mark.parametrize(("age_s", "said"), [(None, "no snapshot yet"), (60, "no snapshot has come for 6")])
 def test_while_nobody_recommends_nothing_is_valid(client, row, age_s, said):
     if age_s is not None:

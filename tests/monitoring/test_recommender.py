@@ -128,7 +128,7 @@ def long_ones(now):
         (unknown_t, Obstacle.NO_THRESHOLD, "t in force is not known"),
         (no_instances, Obstacle.NO_INSTANCES, "PD-P, PD-D"),
         (no_lengths, Obstacle.NO_LENGTHS, "lengths are not known"),
-        (stale, Obstacle.STALE, "egress (45 s old)"),
+        (stale, Obstacle.STALE, "telemetry of egress for 45 s"),
         (long_ones, Obstacle.EXTRAPOLATED, "profile was measured"),
     ],
 )
@@ -144,6 +144,19 @@ def test_where_something_is_missing_nothing_is_recommended_and_it_is_said_what(c
     row = Recommendation.objects.get()
     assert (row.is_valid, row.recommended) == (False, {})
     assert row.problems[0]["code"] == code
+
+
+def test_of_much_that_is_stale_not_all_is_named():
+    watch()
+    now = watch_now(ts_ms=NOW_MS - 40_000, age="stale")
+    now.threshold_tokens.age = now.lengths.age = "stale"
+    for route in now.requests_rps.values():
+        route.age = "stale"
+    (problem,) = advised(Recommender(), now).problems
+    assert problem == (
+        "no newer telemetry of uncached prompt lengths, request rates, egress and 1 more for 40 s: "
+        "see what its source does"
+    )
 
 
 def test_a_watch_without_a_scenario_gets_no_advice():
