@@ -41,8 +41,6 @@ def watch_named(name: str) -> Watch:
 class RecommendationSerializer(serializers.ModelSerializer[Recommendation]):
     """A row of the audit log; SI units, times in epoch milliseconds."""
 
-    watch = serializers.SlugRelatedField[Watch](slug_field="name", read_only=True)
-
     class Meta:
         model = Recommendation
         fields = (
@@ -62,7 +60,7 @@ class Pages(PageNumberPagination):
 
 
 class RecommendationsView(generics.ListAPIView[Recommendation]):
-    """The audit log of a watch."""
+    """The audit log of a watch, also when it is there no longer."""
 
     serializer_class = RecommendationSerializer
     pagination_class = Pages
@@ -82,8 +80,9 @@ class RecommendationsView(generics.ListAPIView[Recommendation]):
 
     def get_queryset(self) -> QuerySet[Recommendation]:
         given, now_ms = self.request.query_params, round(time.time() * 1000)
-        watch = watch_named(self.kwargs["name"])
-        found = Recommendation.objects.filter(watch__name=watch.name).select_related("watch")
+        found = Recommendation.objects.filter(watch=self.kwargs["name"])
+        if not found.exists():
+            watch_named(self.kwargs["name"])
         if given.get("start"):
             found = found.filter(at_ms__gte=moment(given, "start", now_ms, 0))
         if given.get("end"):

@@ -6,13 +6,12 @@ from typing import ClassVar
 
 from django.db import models
 
-from monitoring.models.watching import Watch
-
 
 class Recommendation(models.Model):
     """A recommendation as it stood from then on, until the next of its watch; never changed afterwards."""
 
-    watch = models.ForeignKey(Watch, on_delete=models.CASCADE, related_name="recommendations")
+    # by its name, so that the log outlives what it is of
+    watch = models.CharField(max_length=100, help_text="Name of the watch, as it was then.")
     at_ms = models.BigIntegerField()
     reason = models.CharField(max_length=40, help_text="A code; see docs/recommendation.md.")
     sentence = models.TextField()
@@ -31,4 +30,4 @@ class Recommendation(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.watch_id} at {self.at_ms}: {self.reason}"
+        return f"{self.watch} at {self.at_ms}: {self.reason}"

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 
-from monitoring.models import Recommendation, Watch
+from monitoring.models import Recommendation
 from monitoring.recommending.observing import plain
 
 AT_LEAST_EVERY_MS = 10 * 60_000
@@ -39,8 +39,8 @@ class Entry:
         return not self.problems
 
 
-def latest(watch: Watch) -> Recommendation | None:
-    """The last row of a watch, by whichever process."""
+def latest(watch: str) -> Recommendation | None:
+    """The last row of a watch of this name, by whichever process."""
     return Recommendation.objects.filter(watch=watch).order_by("-at_ms", "-pk").first()
 
 
@@ -75,7 +75,7 @@ def _moved(one: float | None, other: float | None) -> bool:
     return max(one, other) / min(one, other) > MATERIAL
 
 
-def write(watch: Watch, entry: Entry) -> Recommendation:
+def write(watch: str, entry: Entry) -> Recommendation:
     """Stores a row, with the version of the code that recommended it."""
     return Recommendation.objects.create(
         watch=watch,

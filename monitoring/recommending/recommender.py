@@ -140,7 +140,7 @@ def options_of(watch: Watch, scenario: Watched) -> Options:
 
 def _written(watch: Watch, ts_ms: int) -> tuple[Remembered, Recommendation | None]:
     try:
-        last = auditing.latest(watch)
+        last = auditing.latest(watch.name)
     except DatabaseError:
         return Remembered(), None
     if last is None or not last.carried or not 0 <= ts_ms - last.at_ms <= CARRIED_MS:
@@ -157,7 +157,7 @@ def restored(carried: dict[str, Any]) -> Remembered:
 
 def _audit(watch: Watch, entry: auditing.Entry, carried: _Carried) -> None:
     if auditing.is_due(entry, carried.last):
-        carried.last = auditing.write(watch, entry)
+        carried.last = auditing.write(watch.name, entry)
 
 
 def _entry(told: AdviceNow, found: list[Problem], fed: Feed, options: Options, scenario: Watched) -> auditing.Entry:

@@ -26,7 +26,7 @@ def recommended(ts_ms, **fields):
 
 def written(row, at_ms, reason="hold"):
     return Recommendation.objects.create(
-        watch=row, at_ms=at_ms, reason=reason, sentence="keep t", is_valid=True, current={"threshold_tokens": 1.0},
+        watch=row.name, at_ms=at_ms, reason=reason, sentence="keep t", is_valid=True, current={"threshold_tokens": 1.0},
         recommended={"threshold_tokens": 2.0}, inputs={"scenario": CASE}, carried={"calm": 2.0},
     )  # fmt: skip
 
@@ -107,6 +107,13 @@ def test_the_audit_log_is_paged_newest_first(client, row):
         {"threshold_tokens": 1.0},
     )
     assert "carried" not in first
+
+
+def test_the_audit_log_outlives_its_watch(client, row):
+    written(row, NOW_MS)
+    row.delete()
+    assert [each["watch"] for each in client.get(ADDRESS + "recommendations/").json()["results"]] == ["case"]
+    assert client.get(ADDRESS + "recommendation/").status_code == 404
 
 
 def test_the_audit_log_is_narrowed_by_time_and_reason(client, row):

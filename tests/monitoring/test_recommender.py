@@ -65,7 +65,7 @@ def test_both_thresholds_are_told_whichever_is_followed():
     assert most.lambda_max_rps > least.lambda_max_rps
     assert most.ttft_mean_s > least.ttft_mean_s
     assert quick.advice.objectives["ttft"].threshold_tokens == pytest.approx(least.threshold_tokens)
-    recommended = Recommendation.objects.get(watch__name="quick").recommended
+    recommended = Recommendation.objects.get(watch="quick").recommended
     assert recommended["objectives"]["throughput"]["threshold_tokens"] == pytest.approx(most.threshold_tokens)
 
 
@@ -292,8 +292,8 @@ def test_what_is_remembered_survives_json():
 def test_what_is_kept_no_longer_is_deleted():
     row = watch()
     old = {"reason": "hold", "sentence": "", "is_valid": True, "current": {}, "recommended": {}, "inputs": {}}
-    Recommendation.objects.create(watch=row, at_ms=NOW_MS - 401 * 86_400_000, **old)
-    Recommendation.objects.create(watch=row, at_ms=NOW_MS - 399 * 86_400_000, **old)
+    Recommendation.objects.create(watch=row.name, at_ms=NOW_MS - 401 * 86_400_000, **old)
+    Recommendation.objects.create(watch=row.name, at_ms=NOW_MS - 399 * 86_400_000, **old)
     advised(Recommender(), watch_now())
     assert Recommendation.objects.filter(at_ms__lt=NOW_MS).count() == 1
 
