@@ -16,6 +16,7 @@ from planner import store
 from planner.watched import deployment_of
 from tests.monitoring.advised import CASE, snapshot, watch, watch_now
 
+pytestmark = pytest.mark.django_db
 LENGTH_BOUNDS = tuple(100.0 * 1.25**at for at in range(33))
 TIME_BOUNDS = tuple(0.05 * 1.25**at for at in range(36))
 ADDRESS = "/api/v1/live/watches/case/refit/"

@@ -17,6 +17,9 @@ from planner.watched import Unusable
 from tests.monitoring.advised import CASE, NOTHING, NOW_MS, snapshot, value, watch, watch_now
 
 
+pytestmark = pytest.mark.django_db
+
+
 @pytest.fixture(autouse=True)
 def catalogue(shipped, db):
     """Scenarios are stored; what a test changes is taken back."""

@@ -9,6 +9,7 @@ from planner.engine.curves import LogLogCurve
 from planner.watched import Conflict, Refused, Seen, Unfit, Unusable, deployment_of, preview, revision_of, store_refit
 from planner.watched.fitting import fitted
 
+pytestmark = pytest.mark.django_db
 CASE = "case-study-prfaas-pd"
 LENGTH_BOUNDS = [float(step * 10**power) for power in (2, 3, 4) for step in (1, 1.5, 2, 3, 5, 7)] + [1e5, 1.5e5]
 TIME_BOUNDS = [round(0.05 * 1.25**at, 4) for at in range(36)]
