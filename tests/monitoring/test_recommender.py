@@ -16,7 +16,6 @@ from planner.engine.advice import Obstacle, Reason, Remembered
 from planner.watched import Unusable
 from tests.monitoring.advised import CASE, NOTHING, NOW_MS, snapshot, value, watch, watch_now
 
-
 pytestmark = pytest.mark.django_db
 
 
