@@ -14,13 +14,14 @@ from django.db import DatabaseError, close_old_connections
 from config.celery import EmbeddedWorker
 from monitoring.live import service
 from monitoring.live.ticker import Step
+from monitoring.recommending.recommender import Recommender
 from planner import jobs, tasks
 from planner.simulating import under_load
 
 logger = logging.getLogger(__name__)
 
 Message = dict[str, Any]
-STEPS: tuple[Step, ...] = ()
+STEPS: tuple[Step, ...] = (Recommender(),)
 """What fills parts of every snapshot of the live view, in this order."""
 
 

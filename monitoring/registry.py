@@ -14,13 +14,13 @@ from monitoring.liveness import State as State
 from monitoring.liveness import age_ms as age_ms
 from monitoring.liveness import state as state
 from monitoring.models import Source
-from monitoring.signals import PLACE, VALUES
+from monitoring.signals import OWN_SOURCE, PLACE, VALUES
 
 LABELS = (*PLACE, "link", "route")
 """That may be said of all that a source sends; a series' own label goes before it, but for where something stands."""
 LONGEST = 100
-RESERVED = ("new",)
-"""Pages of their own."""
+RESERVED = ("new", OWN_SOURCE)
+"""A page of its own, and what we record of ourselves."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 

@@ -57,6 +57,7 @@ _ALL = (
     # --- what we recommend, as we have recorded it
     Signal("recommended_threshold_tokens", "gauge", "token", "The threshold t that was recommended.", ("watch",)),
     Signal("recommended_instances", "gauge", "instance", "Instances of a role that were recommended.", ("watch",)),
+    Signal("recommendation_valid", "gauge", "1", "1 while something was recommended, else 0.", ("watch",)),
     Signal("lambda_max_rps", "gauge", "request/s", "The most that the deployment sustains as it is.", ("watch",)),
     # --- transfers of KVCache
     Signal("kv_transfer_bytes", "counter", "byte", "KVCache sent to other instances.", ("link",)),
@@ -68,10 +69,12 @@ _ALL = (
 )  # fmt: skip
 SIGNALS = {signal.name: signal for signal in _ALL}
 """By name."""
-OURS = ("recommended_threshold_tokens", "recommended_instances", "lambda_max_rps")
+OURS = ("recommended_threshold_tokens", "recommended_instances", "recommendation_valid", "lambda_max_rps")
 """What we recommend, and record ourselves."""
 TOLD = {name: signal for name, signal in SIGNALS.items() if name not in OURS}
 """What others may tell."""
+OWN_SOURCE = "planner"
+"""The name of the source that says so, which no other one may have."""
 FROM_ROLE: dict[str, dict[str, str]] = {
     "route": {"prfaas": "remote", "prefill": "local"},
     "stage": {"prfaas": "prefill", "prefill": "prefill", "decode": "decode"},

@@ -115,14 +115,15 @@ class ExportView(APIView):
 
 def window(given: Mapping[str, str], now_ms: int) -> tuple[int, int]:
     """From when to when. Raises ValidationError."""
-    end_ms = _moment(given, "end", now_ms, now_ms)
-    start_ms = _moment(given, "start", now_ms, end_ms - HOUR_MS)
+    end_ms = moment(given, "end", now_ms, now_ms)
+    start_ms = moment(given, "start", now_ms, end_ms - HOUR_MS)
     if start_ms >= end_ms:
         raise ValidationError({"start": f"must be before end, got {start_ms} and {end_ms}"})
     return start_ms, end_ms
 
 
-def _moment(given: Mapping[str, str], field: str, now_ms: int, otherwise: int) -> int:
+def moment(given: Mapping[str, str], field: str, now_ms: int, otherwise: int) -> int:
+    """A field that is a time. Raises ValidationError."""
     text = given.get(field, "")
     if not text:
         return otherwise
@@ -134,7 +135,7 @@ def _moment(given: Mapping[str, str], field: str, now_ms: int, otherwise: int) -
 
 
 def whole(given: Mapping[str, str], field: str, otherwise: int, least: int, most: int) -> int:
-    """A number that is given, or another. Raises ValidationError."""
+    """A field that is a whole number between two. Raises ValidationError."""
     text = given.get(field, "")
     if not text:
         return otherwise

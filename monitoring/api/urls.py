@@ -6,7 +6,9 @@ from monitoring.api.live import HistoryView, SnapshotView, TicksView
 from monitoring.api.mappings import MappingsView, MappingView
 from monitoring.api.quarantine import QuarantinedView, QuarantineView
 from monitoring.api.query import ExportView, QueryView, SeriesView
+from monitoring.api.recommendations import RecommendationsView, RecommendationView, RouterView
 from monitoring.api.recording import RecordingView
+from monitoring.api.refit import RefitView
 from monitoring.api.replays import ReplaysView
 from monitoring.api.sources import SourcesView, SourceView, TokensView, TokenView
 from monitoring.api.targets import PullsView, PullTestView, PullView, TargetsView, TargetTestView, TargetView
@@ -38,4 +40,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("watches/<slug:name>/history/", HistoryView.as_view(), name="live-watch-history"),
     path("watches/<slug:name>/replays/", ReplaysView.as_view(), name="live-replays"),
     path("recording/", RecordingView.as_view(), name="live-recording"),
+    path("watches/<slug:name>/recommendation/", RecommendationView.as_view(), name="live-recommendation"),
+    path("watches/<slug:name>/recommendations/", RecommendationsView.as_view(), name="live-recommendations-list"),
+    path("watches/<slug:name>/router/<slug:router>/", RouterView.as_view(), name="live-router"),
+    path("watches/<slug:name>/refit/", RefitView.as_view(), name="live-refit"),
 ]

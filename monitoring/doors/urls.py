@@ -1,10 +1,12 @@
-"""Addresses that agents push to: their protocols fix the paths."""
+"""Addresses that agents push to, or read from: their protocols fix the paths."""
 
 from django.urls import URLPattern, path
 
 from monitoring.doors.http import otlp_metrics, prometheus_write
+from monitoring.doors.metrics import metrics
 
 urlpatterns: list[URLPattern] = [
+    path("metrics", metrics, name="metrics"),
     path("v1/metrics", otlp_metrics, name="otlp-metrics"),
     path("api/v1/write", prometheus_write, name="prometheus-write"),
 ]

@@ -112,6 +112,16 @@ class Drift(msgspec.Struct):
     is_off: bool
 
 
+class Target(msgspec.Struct):
+    """The best t by one objective, and what it brings at the present load; t goes there in steps."""
+
+    threshold_tokens: float | None = None
+    lambda_max_rps: float | None = None
+    egress_bps: float | None = None
+    ttft_mean_s: float | None = None
+    ttft_p90_s: float | None = None
+
+
 class AdviceNow(msgspec.Struct):
     """What is recommended, and why. Without validity nothing is: `problems` says what is missing."""
 
@@ -124,13 +134,22 @@ class AdviceNow(msgspec.Struct):
     threshold_tokens: float | None = None
     threshold_low: float | None = None
     threshold_high: float | None = None
+    confidence: float | None = None
+    """From one half to 1: that the best t is on the right side of the one in force, as far as chance goes."""
     other_threshold_tokens: float | None = None
     """By the other objective."""
+    objectives: dict[str, Target] = {}
+    """By objective: throughput, and ttft where the load is known and some t carries it."""
     instances: dict[str, int] = {}
     lambda_max_rps: Pair = msgspec.field(default_factory=Pair)
+    converted_instances: dict[str, int] = {}
+    """The split that would carry the most, by role; {} where that is the present one."""
     lambda_max_converted_rps: float | None = None
+    """Of that split, at its own best t."""
     conversion_s: float | None = None
-    """What converting costs, as seconds after which its gain has made up for it."""
+    """What converting costs, as seconds after which its gain has made up for it; None: never at the present load."""
+    conversion_lost_requests: float | None = None
+    """The same as requests that are not served while instances change over."""
     egress_bps: Pair = msgspec.field(default_factory=Pair)
     ttft_mean_s: Pair = msgspec.field(default_factory=Pair)
     ttft_p90_s: Pair = msgspec.field(default_factory=Pair)
@@ -138,8 +157,12 @@ class AdviceNow(msgspec.Struct):
     """By stage: prfaas, link, pd_p, pd_d."""
     binding: str = ""
     """The stage that limits Λ_max as it is."""
+    link_carries_bps: float | None = None
+    """What the link is counted with, before its headroom: the lesser of what is said and what was seen."""
     samples: float = 0.0
     """Requests that the lengths rest on."""
+    unknown: list[str] = []
+    """What nobody tells and the advice would have liked to know."""
     drift: list[Drift] = []
 
     @property

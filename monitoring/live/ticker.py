@@ -22,6 +22,7 @@ from monitoring.live.snapshot import watch_now
 from monitoring.live.watched import all_watched
 from monitoring.models import Series, Source
 from monitoring.pipeline import Pipeline
+from monitoring.signals import OWN_SOURCE
 from monitoring.state import State
 
 logger = logging.getLogger(__name__)
@@ -45,7 +46,7 @@ class Builder:
         """What there is now; not numbered yet. A step that fails leaves its part empty."""
         self._state.prune(now_ms)
         _describe(self._state)
-        sources = list(Source.objects.select_related("target", "pull"))
+        sources = list(Source.objects.exclude(name=OWN_SOURCE).select_related("target", "pull"))
         self._state.keep(source.pk for source in sources)
         skews_ms = {source.pk: source.skew_ms for source in sources if source.skew_ms}
         watched = all_watched()

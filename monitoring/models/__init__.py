@@ -1,5 +1,6 @@
 """What the live monitor stores."""
 
+from monitoring.models.advising import Recommendation
 from monitoring.models.telemetry import (
     Fetched,
     Frame,
@@ -26,6 +27,7 @@ __all__ = [
     "Pending",
     "Pull",
     "Quarantined",
+    "Recommendation",
     "Rollup",
     "Sample",
     "Series",

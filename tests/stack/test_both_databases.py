@@ -21,6 +21,9 @@ AGAIN = [
     "tests/monitoring/test_snapshot.py",
     "tests/monitoring/test_history.py",
     "tests/monitoring/test_api_watches.py",
+    "tests/monitoring/test_recommender.py",
+    "tests/monitoring/test_recommend_drift.py",
+    "tests/monitoring/test_metrics_door.py",
     # of the pages those that ask the database in words of their own, for lists, states and histories
     "tests/frontend/test_catalogue_pages.py",
     "tests/frontend/test_jobs.py",

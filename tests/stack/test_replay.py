@@ -142,6 +142,7 @@ def test_a_server_with_a_demo_sends_to_itself_and_scrapes_its_pages(tmp_path):
             lambda: all(accepted(installation).get(f"demo-{name}") for name in NAMES), 40, "something from each source"
         )
         until(lambda: shown(installation), 20, "a snapshot of what is replayed")
+        until(lambda: advised(installation), 20, "an advice on it, for all to see")
         children = installation.processes()
     finally:
         installation.stop()
@@ -156,3 +157,15 @@ def shown(installation):
     (watch,) = answer.document["watches"]
     assert (watch["name"], watch["scenario"]) == ("demo", SCENARIO)
     return watch["requests_rps"]["local"]["value"] is not None and watch["links"][0]["egress_bps"]["age"] == "live"
+
+
+def advised(installation):
+    """Whether it is advised on from what is seen: over REST, in the audit log, and in /metrics."""
+    address = "/api/v1/live/watches/demo/"
+    told = installation.request("GET", f"{address}recommendation/").document
+    rows = installation.request("GET", f"{address}recommendations/?page_size=1").document["results"]
+    if not rows or told["current_threshold_tokens"] is None:
+        return False
+    metrics = installation.request("GET", "/metrics").document
+    assert rows[0]["inputs"]["scenario"] == SCENARIO
+    return told["advice"]["samples"] > 0 and b'prfaas_planner_recommendation_valid{watch="demo"}' in metrics
