@@ -1,15 +1,16 @@
-"""The intake, the pipeline and the scraping of this web process: started and stopped with it."""
+"""The intake, the pipeline, the scraping and the sending of alerts of this web process: started and stopped with it."""
 
 from __future__ import annotations
 
 import asyncio
 
 from monitoring import mappings
+from monitoring.alerts.sending import Sending
 from monitoring.intake import Intake
 from monitoring.pipeline import Pipeline
 from monitoring.scraping import Scraping
 
-_running: list[tuple[Intake, Scraping]] = []
+_running: list[tuple[Intake, Scraping, Sending]] = []
 
 
 class NotRunning(Exception):
@@ -23,14 +24,17 @@ async def start() -> Intake:
     intake.pipeline.start()
     scraping = Scraping(intake)
     scraping.start()
-    _running.append((intake, scraping))
+    sending = Sending(lambda: intake.pipeline.is_leading)
+    sending.start()
+    _running.append((intake, scraping, sending))
     return intake
 
 
 async def stop() -> None:
     """Ends; what is not committed is acknowledged to nobody."""
     while _running:
-        intake, scraping = _running.pop()
+        intake, scraping, sending = _running.pop()
+        await sending.stop()
         await scraping.stop()
         await intake.pipeline.stop()
         intake.close()

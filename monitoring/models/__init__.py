@@ -1,5 +1,16 @@
 """What the live monitor stores."""
 
+from monitoring.models.alerting import (
+    Alert,
+    AlertRule,
+    Delivery,
+    Hook,
+    HookToken,
+    Note,
+    Receiver,
+    Remembered,
+    Silence,
+)
 from monitoring.models.telemetry import (
     Fetched,
     Frame,
@@ -16,15 +27,24 @@ from monitoring.models.telemetry import (
 from monitoring.models.watching import Entered, Tick, Watch
 
 __all__ = [
+    "Alert",
+    "AlertRule",
+    "Delivery",
     "Entered",
     "Fetched",
     "Frame",
+    "Hook",
+    "HookToken",
     "Lease",
+    "Note",
     "OwnMapping",
     "Pull",
+    "Receiver",
+    "Remembered",
     "Rollup",
     "Sample",
     "Series",
+    "Silence",
     "Source",
     "Target",
     "Tick",
