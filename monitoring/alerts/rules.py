@@ -140,7 +140,7 @@ def _of_spec(said: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     spec = said["spec"]
     if not isinstance(spec, Mapping):
         yield "spec", "must be an object of the kind's fields"
-    elif said["kind"] in kinds.KINDS:
+    elif said["kind"] in AlertRule.Kind.values:
         for field, message in kinds.mistakes(said["kind"], spec):
             yield f"spec.{field}", message
 

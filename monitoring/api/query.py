@@ -68,7 +68,7 @@ class QueryView(APIView):
     )
     def get(self, request: Request) -> Response:
         start_ms, end_ms = window(request.query_params, int(time.time() * 1000))
-        points = _whole(request.query_params, "points", query.MOST_POINTS, 2, query.MOST_POINTS)
+        points = whole(request.query_params, "points", query.MOST_POINTS, 2, query.MOST_POINTS)
         asked = query.window(start_ms, end_ms, points)
         found = query.lines(_matching(request), asked)
         return Response(
@@ -114,14 +114,14 @@ class ExportView(APIView):
 
 def window(given: Mapping[str, str], now_ms: int) -> tuple[int, int]:
     """From when to when. Raises ValidationError."""
-    end_ms = _moment(given, "end", now_ms, now_ms)
-    start_ms = _moment(given, "start", now_ms, end_ms - HOUR_MS)
+    end_ms = moment(given, "end", now_ms, now_ms)
+    start_ms = moment(given, "start", now_ms, end_ms - HOUR_MS)
     if start_ms >= end_ms:
         raise ValidationError({"start": f"must be before end, got {start_ms} and {end_ms}"})
     return start_ms, end_ms
 
 
-def _moment(given: Mapping[str, str], field: str, now_ms: int, otherwise: int) -> int:
+def moment(given: Mapping[str, str], field: str, now_ms: int, otherwise: int) -> int:
     text = given.get(field, "")
     if not text:
         return otherwise
@@ -132,7 +132,7 @@ def _moment(given: Mapping[str, str], field: str, now_ms: int, otherwise: int) -
     return int(text)
 
 
-def _whole(given: Mapping[str, str], field: str, otherwise: int, least: int, most: int) -> int:
+def whole(given: Mapping[str, str], field: str, otherwise: int, least: int, most: int) -> int:
     text = given.get(field, "")
     if not text:
         return otherwise
