@@ -1,16 +1,15 @@
-"""The intake, the pipeline, the scraping and the sending of alerts of this web process: started and stopped with it."""
+"""The intake, the pipeline and the scraping of this web process: started and stopped with it."""
 
 from __future__ import annotations
 
 import asyncio
 
 from monitoring import mappings
-from monitoring.alerts.sending import Sending
 from monitoring.intake import Intake
 from monitoring.pipeline import Follower, Pipeline
 from monitoring.scraping import Scraping
 
-_running: list[tuple[Intake, Scraping, Sending]] = []
+_running: list[tuple[Intake, Scraping]] = []
 
 
 class NotRunning(Exception):
@@ -25,17 +24,14 @@ async def start(follower: Follower | None = None) -> Intake:
     intake.pipeline.start()
     scraping = Scraping(intake)
     scraping.start()
-    sending = Sending(lambda: intake.pipeline.is_leading)
-    sending.start()
-    _running.append((intake, scraping, sending))
+    _running.append((intake, scraping))
     return intake
 
 
 async def stop() -> None:
     """Ends; what is not committed is acknowledged to nobody."""
     while _running:
-        intake, scraping, sending = _running.pop()
-        await sending.stop()
+        intake, scraping = _running.pop()
         await scraping.stop()
         await intake.pipeline.stop()
         intake.close()

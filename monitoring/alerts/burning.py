@@ -17,9 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitoring.alerts.kinds import WINDOWS_S
-from monitoring.models import Series, Watch
+from monitoring.live.selection import plan
+from monitoring.live.ticker import described
+from monitoring.live.watched import named
+from monitoring.models import Series
 from monitoring.storage import query
 
+TTFT = "ttft_s"
 FRESH_S = 15.0
 """So long an answer of the store counts."""
 FINE_S = 1800
@@ -82,15 +86,19 @@ class Burning:
 
 def shares_of(watch: str, slo_s: float, now_ms: int) -> dict[int, float | None]:
     """By window in seconds, as stored."""
-    series = of_watch(query.matching("ttft_s", {}), watch)
+    series = of_watch(watch)
     windows = {seconds for _, *pair in WINDOWS_S for seconds in pair}
     return {seconds: _share(series, slo_s, now_ms, seconds) for seconds in sorted(windows)}
 
 
-def of_watch(series: Sequence[Series], watch: str) -> list[Series]:
-    """Those of a watch's clusters, or that say no cluster."""
-    clusters = Watch.objects.filter(name=watch).values_list("clusters", flat=True).first() or []
-    return [each for each in series if not clusters or each.labels.get("cluster", clusters[0]) in clusters]
+def of_watch(name: str) -> list[Series]:
+    """The histograms of a watch's TTFT, no request twice, as the screen shows them; none of a watch that is not."""
+    watch = named(name)
+    if watch is None:
+        return []
+    told = Series.objects.filter(signal__in=(TTFT, "requests"))  # by those of requests routers are known
+    found = plan(watch, [described(each) for each in told]).ttft
+    return list(Series.objects.filter(pk__in=[each.id for each in found]).select_related("source"))
 
 
 def _share(series: Sequence[Series], slo_s: float, now_ms: int, seconds: int) -> float | None:

@@ -2,42 +2,43 @@
 
 from __future__ import annotations
 
+from monitoring.live.lines import OF_LINK
+
 SIGNALS: dict[str, tuple[str, ...]] = {
+    "egress_bps": ("link_egress_bits", "link_capacity_bps"),
+    "ingress_bps": ("link_ingress_bits", "link_capacity_bps"),
+    "capacity_bps": ("link_capacity_bps",),
     "link_utilisation": ("link_egress_bits", "link_capacity_bps"),
-    "link_egress": ("link_egress_bits",),
-    "link_ingress": ("link_ingress_bits",),
-    "link_capacity": ("link_capacity_bps",),
-    "link_rtt": ("link_rtt_s",),
-    "link_resent": ("retransmitted_segments", "sent_segments"),
-    "link_dropped": ("link_dropped_packets",),
-    "link_kv": ("kv_transfer_bytes",),
-    "requests": ("requests",),
+    "rtt_s": ("link_rtt_s",),
+    "resent": ("retransmitted_segments", "sent_segments"),
+    "dropped_pps": ("link_dropped_packets",),
+    "kv_bps": ("kv_transfer_bytes",),
+    "requests_rps": ("requests",),
     "offload": ("requests",),
-    "failed": ("failed_requests",),
-    "input": ("input_tokens", "prompt_tokens"),
-    "cached": ("cached_tokens",),
-    "output": ("output_tokens",),
-    "threshold": ("threshold_tokens",),
-    "instances": ("instances",),
-    "busy": ("busy_instances", "busy_s"),
-    "utilisation": ("utilisation", "busy_s", "busy_instances"),
+    "failed_rps": ("failed_requests",),
+    "input_tps": ("input_tokens",),
+    "cached_tps": ("cached_tokens",),
+    "output_tps": ("output_tokens",),
+    "threshold_tokens": ("threshold_tokens",),
     "queue": ("queued_requests",),
-    "ttft": ("ttft_s",),
-    "tpot": ("tpot_s",),
+    "ttft_s": ("ttft_s",),
+    "tpot_s": ("tpot_s",),
+    "instances": ("instances",),
+    "utilisation": ("utilisation", "busy_s", "busy_instances", "instances"),
 }
-"""By how the name of a figure begins; the longest one counts. What is not here may rest on any signal."""
+"""By what stands before the first dot of a figure's name, see monitoring.live.lines. What is not here, as what is
+recommended, may rest on any signal."""
 
 
 def signals(figure: str) -> tuple[str, ...] | None:
     """What a figure is made of; None where that is not known."""
-    begins = [each for each in SIGNALS if figure.startswith(each)]
-    return SIGNALS[max(begins, key=len)] if begins else None
+    return SIGNALS.get(figure.partition(".")[0])
 
 
 def link(figure: str) -> str:
     """The link that a figure is of, if it is of one."""
     family, _, rest = figure.partition(".")
-    return rest if family.startswith("link_") else ""
+    return rest if family in OF_LINK else ""
 
 
 def written(figure: str, value: float | None) -> str:
@@ -47,7 +48,7 @@ def written(figure: str, value: float | None) -> str:
     family = figure.partition(".")[0]
     if family.endswith("_bps"):
         return f"{value / 1e9:.3g} Gbps"
-    if family.startswith(("link_utilisation", "utilisation", "offload", "link_resent")):
+    if family.startswith(("link_utilisation", "utilisation", "offload", "resent")):
         return f"{100 * value:.3g} %"
     if family.endswith("_s"):
         return f"{value:.3g} s"

@@ -7,9 +7,12 @@ from typing import Any
 
 from monitoring.alerts.rules import LABEL, Wrong
 from monitoring.live.messages import NoteNow
+from monitoring.live.watched import EVERYTHING
 from monitoring.models import Alert, Note, Watch
 
-FIELDS = ("ts_ms", "end_ms", "text", "tags", "watch")
+FIELDS = ("ts_ms", "end_ms", "kind", "text", "tags", "watch")
+BY_HAND = (Note.Kind.NOTE, Note.Kind.DEPLOY, Note.Kind.THRESHOLD, Note.Kind.MAINTENANCE, Note.Kind.INCIDENT)
+"""What may be said; the other kinds are of what other systems or our own alerts tell."""
 LONGEST, MOST_TAGS, LONGEST_TAG = 1000, 20, 200
 LATEST = 20
 """So many a snapshot has."""
@@ -20,7 +23,10 @@ def store(note: Note, given: Mapping[str, Any], now_ms: int) -> Note:
     if unknown := [field for field in given if field not in FIELDS]:
         raise Wrong({str(unknown[0])[:100]: f"is not a field here; allowed: {', '.join(FIELDS)}"})
     said = {field: getattr(note, field) for field in FIELDS} | ({} if note.pk else {"ts_ms": now_ms}) | dict(given)
-    if wrong := mistakes(said):
+    if said["watch"] == EVERYTHING and not Watch.objects.exists():
+        said["watch"] = ""
+    wrong = mistakes(said) | (of_kind(given["kind"]) if given.get("kind", note.kind) != note.kind else {})
+    if wrong:
         raise Wrong(wrong)
     for field in FIELDS:
         setattr(note, field, said[field])
@@ -35,6 +41,11 @@ def mistakes(said: Mapping[str, Any]) -> dict[str, str]:
     for field, message in (*_of_times(said), *_of_text(said["text"]), *_of_tags(said["tags"]), *_of_watch(said)):
         found.setdefault(field, message)
     return found
+
+
+def of_kind(kind: Any) -> dict[str, str]:
+    """What is wrong with a kind that somebody says."""
+    return {} if kind in BY_HAND else {"kind": f"must be one of {', '.join(BY_HAND)}, got {kind!r:.60}"}
 
 
 def _of_times(said: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

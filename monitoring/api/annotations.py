@@ -73,6 +73,7 @@ class HookScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-cal
 class NoteDescriptionSerializer(serializers.Serializer[Any]):
     """What may be said of an annotation: at least its text. Times in epoch milliseconds; without an end a moment."""
 
+    kind = serializers.CharField(required=False, help_text=f"One of {', '.join(notes.BY_HAND)}; default: note.")
     text = serializers.CharField(required=False)
     ts_ms = serializers.IntegerField(required=False, help_text="Default: now.")
     end_ms = serializers.IntegerField(required=False, allow_null=True)
@@ -98,7 +99,7 @@ class NotesSerializer(serializers.Serializer[Any]):
 
 def as_json(note: Note) -> dict[str, Any]:
     """As the API shows it."""
-    return {field: getattr(note, field) for field in ("id", "kind", "by", "is_open", *notes.FIELDS)}
+    return {field: getattr(note, field) for field in ("id", "by", "is_open", *notes.FIELDS)}
 
 
 class _View(APIView):
@@ -106,12 +107,11 @@ class _View(APIView):
     permission_classes = (IsAuthenticatedOrReadOnly,)
 
     def by(self, request: Request) -> tuple[str, str]:
-        """Who annotates, and as which kind. Raises PermissionDenied."""
+        """Who annotates, and the subject by which what a program annotates is known. Raises PermissionDenied."""
         user = request.user
         if isinstance(user, HookUser) and user.hook.kind != Hook.Kind.API:
             raise PermissionDenied(f"this token is of a hook of kind {user.hook.kind}; annotations need kind api")
-        is_typed = isinstance(request.successful_authenticator, SessionAuthentication)
-        return user.get_username()[:150], Note.Kind.TYPED if is_typed else Note.Kind.API
+        return user.get_username()[:150], f"{user.hook.pk}:" if isinstance(user, HookUser) else ""
 
 
 class NotesView(_View):
@@ -148,8 +148,8 @@ class NotesView(_View):
         responses={201: NoteSerializer, 400: REFUSED},
     )
     def post(self, request: Request) -> Response:
-        by, kind = self.by(request)
-        note = Note(by=by, kind=kind, watch=request.user.hook.watch if isinstance(request.user, HookUser) else "")
+        by, subject = self.by(request)
+        note = Note(by=by, subject=subject, watch=request.user.hook.watch if isinstance(request.user, HookUser) else "")
         with refusing():
             notes.store(note, body(request, notes.FIELDS), now_ms())
         if isinstance(request.user, HookUser):
@@ -184,8 +184,8 @@ class NoteView(_View):
 
     def _changeable(self, request: Request, note_id: int) -> Note:
         """A program changes its own only. Raises Http404 and PermissionDenied."""
-        name, _ = self.by(request)
+        name, subject = self.by(request)
         note = get_object_or_404(Note, pk=note_id)
-        if isinstance(request.user, HookUser) and (note.kind, note.by) != (Note.Kind.API, name):
+        if subject and note.subject != subject:
             raise PermissionDenied(f"annotation {note_id} is not of {name}")
         return note

@@ -68,7 +68,7 @@ class Migration(migrations.Migration):
                 ('ts_ms', models.BigIntegerField(db_index=True)),
                 ('end_ms', models.BigIntegerField(null=True)),
                 ('is_open', models.BooleanField(default=False, help_text='A span that has not ended yet.')),
-                ('kind', models.CharField(choices=[('typed', 'typed by somebody'), ('api', 'by the API'), ('alertmanager', 'from an Alertmanager'), ('grafana', 'from a Grafana'), ('alert', 'an alert of ours')], max_length=20)),
+                ('kind', models.CharField(choices=[('note', 'a note'), ('deploy', 'a deployment'), ('threshold', 'another threshold'), ('maintenance', 'work on something'), ('incident', 'something broke'), ('alertmanager', 'from an Alertmanager'), ('grafana', 'from a Grafana'), ('alert', 'an alert of ours')], default='note', max_length=20)),
                 ('text', models.CharField(max_length=1000)),
                 ('tags', models.JSONField(default=dict)),
                 ('watch', models.CharField(blank=True, default='', max_length=100)),

@@ -127,10 +127,13 @@ class Note(models.Model):
     """An annotation: at a time, or from one to another; open while `end_ms` of a span is not known."""
 
     class Kind(models.TextChoices):
-        """Where it comes from."""
+        """What it is, or of another system where it comes from."""
 
-        TYPED = "typed", "typed by somebody"
-        API = "api", "by the API"
+        NOTE = "note", "a note"
+        DEPLOY = "deploy", "a deployment"
+        THRESHOLD = "threshold", "another threshold"
+        MAINTENANCE = "maintenance", "work on something"
+        INCIDENT = "incident", "something broke"
         ALERTMANAGER = "alertmanager", "from an Alertmanager"
         GRAFANA = "grafana", "from a Grafana"
         ALERT = "alert", "an alert of ours"
@@ -138,7 +141,7 @@ class Note(models.Model):
     ts_ms = models.BigIntegerField(db_index=True)
     end_ms = models.BigIntegerField(null=True)
     is_open = models.BooleanField(default=False, help_text="A span that has not ended yet.")
-    kind = models.CharField(max_length=20, choices=Kind.choices)
+    kind = models.CharField(max_length=20, choices=Kind.choices, default=Kind.NOTE)
     text = models.CharField(max_length=1000)
     tags = models.JSONField(default=dict)
     watch = models.CharField(max_length=100, blank=True, default="")

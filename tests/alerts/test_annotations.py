@@ -50,7 +50,7 @@ def posted(client, path, body, secret=""):
 def test_who_is_signed_in_annotates_changes_and_deletes(rest, anyone):
     Watch.objects.create(name="berlin")
     made = rest.made("annotations/", text="t changed", ts_ms=NOON_MS, tags={"what": "t"}, watch="berlin")
-    assert (made["kind"], made["by"], made["end_ms"], made["is_open"]) == ("typed", "ada", None, False)
+    assert (made["kind"], made["by"], made["end_ms"], made["is_open"]) == ("note", "ada", None, False)
     window = f"annotations/?start={NOON_MS - 1}&end={NOON_MS + 1}"
     assert [each["text"] for each in anyone("get", window).json()["annotations"]] == ["t changed"]
     assert anyone("get", f"{window}&watch=oslo").json()["annotations"] == []
@@ -61,14 +61,14 @@ def test_who_is_signed_in_annotates_changes_and_deletes(rest, anyone):
 
 
 def test_a_window_has_what_reaches_into_it(rest):
-    Note.objects.create(ts_ms=T0, end_ms=T0 + 100, kind="api", text="span")
+    Note.objects.create(ts_ms=T0, end_ms=T0 + 100, kind="deploy", text="span")
     Note.objects.create(ts_ms=T0, is_open=True, kind="alert", text="open")
-    Note.objects.create(ts_ms=T0, kind="api", text="moment")
+    Note.objects.create(ts_ms=T0, kind="deploy", text="moment")
     shown = rest("get", f"annotations/?start={T0 + 50}&end={T0 + 60}").json()["annotations"]
     assert {each["text"] for each in shown} == {"span", "open"}
     assert rest("get", f"annotations/?start={T0 - 50}&end={T0}").json()["annotations"] == []
     assert rest("get", f"annotations/?start={T0}&end={T0 + 9}&limit=1").json()["more"] == 2
-    assert len(rest("get", f"annotations/?start={T0}&end={T0 + 9}&kind=api").json()["annotations"]) == 2
+    assert len(rest("get", f"annotations/?start={T0}&end={T0 + 9}&kind=deploy").json()["annotations"]) == 2
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,8 @@ def test_a_window_has_what_reaches_into_it(rest):
         ({"tags": {"a b": "c"}}, "tags", "must be letters"),
         ({"tags": {"a": 1}}, "tags", "a must be text"),
         ({"watch": "oslo"}, "watch", "must be the name of a watch"),
-        ({"kind": "alert"}, "kind", "is not a field here"),
+        ({"kind": "alert"}, "kind", "must be one of note, deploy, threshold, maintenance, incident, got 'alert'"),
+        ({"colour": "red"}, "colour", "is not a field here"),
     ],
 )
 def test_what_an_annotation_cannot_be_is_said_by_field(rest, changes, field, said):
@@ -94,10 +95,10 @@ def test_what_an_annotation_cannot_be_is_said_by_field(rest, changes, field, sai
 
 def test_a_program_annotates_with_the_token_of_a_hook_and_changes_its_own_only(client):
     made, secret = hook("api", "deployer")
-    answer = posted(client, "annotations/", {"text": "deployed"}, secret)
+    answer = posted(client, "annotations/", {"text": "deployed", "kind": "deploy", "watch": "all"}, secret)
     assert answer.status_code == 201, answer.content
-    assert (answer.json()["kind"], answer.json()["by"]) == ("api", "deployer")
-    other = Note.objects.create(ts_ms=T0, kind="typed", text="mine", by="ada")
+    assert (answer.json()["kind"], answer.json()["by"]) == ("deploy", "deployer")
+    other = Note.objects.create(ts_ms=T0, kind="note", text="mine", by="ada")
     headers = {"Authorization": f"Bearer {secret}"}
     assert client.delete(f"/api/v1/live/annotations/{other.pk}/", headers=headers).status_code == 403
     assert client.delete(f"/api/v1/live/annotations/{answer.json()['id']}/", headers=headers).status_code == 204
