@@ -4,7 +4,7 @@ import { moveDots } from "./dots.js";
 import { fill, toCsv } from "./table.js";
 import { palette } from "./style.js";
 
-const CONFIG = {
+export const CONFIG = {
   responsive: true,
   displaylogo: false,
   // Nothing that is shown here leaves the site.
@@ -54,7 +54,7 @@ function save(text, name) {
 
 // A chart is {figure(data, colours, width) -> {data, layout, height?}, table(data), caption(data), empty?(data),
 // origins?(data) -> [{kind, source}], whose marks follow the caption; isDrawnAnew?, where curves may not just be moved}.
-class Chart {
+export class Chart {
   constructor(element, chart, onPoint, onRange) {
     Object.assign(this, { element, chart, onPoint, onRange });
     this.name = element.dataset.chart;
