@@ -16,10 +16,11 @@ const AT_ONCE = { mode: "immediate", transition: { duration: 0 }, frame: { durat
 const EXPORT = { width: 960, height: 540, scale: 2 };
 
 function axis(colours, more = {}) {
-  const { title, ...rest } = more;
+  const { title: given, ...rest } = more;
+  const title = typeof given === "string" ? { text: given } : given;
   return {
     gridcolor: colours.grid, linecolor: colours["rule"], tickcolor: colours["rule"], zeroline: false, showline: true,
-    ticks: "outside", ticklen: 4, ticklabeloverflow: "allow", automargin: true, title: { text: title, standoff: 8, font: { size: 12 } }, ...rest,
+    ticks: "outside", ticklen: 4, ticklabeloverflow: "allow", automargin: true, title: { standoff: 8, font: { size: 12 }, ...title }, ...rest,
   };
 }
 

@@ -1,6 +1,6 @@
 // What is predicted, by the values in force and by those recommended; both objectives' t; the drift of the profile.
 import { gbps, percent, rate, seconds, tokens, written } from "../format.js";
-import { hide, keyed, out, row, text } from "./dom.js";
+import { hide, keyed, out, row, spelled, text } from "./dom.js";
 
 const two = written(2);
 const STAGES = { prfaas: "PrfaaS", link: "link", pd_p: "PD-P", pd_d: "PD-D" };
@@ -15,7 +15,7 @@ function predictions({ lambda_max_rps: lambda, egress_bps: egress, ttft_mean_s: 
 function showPredicted(table, advice) {
   const make = () => row([["quantity", "text"], ["current", ""], ["recommended", ""], ["unit", "text"]]);
   keyed(table.tBodies[0], advice ? predictions(advice) : [], ([name]) => name, make, (line, [name, pair, write, unit]) => {
-    out(line, "quantity", name);
+    spelled(line.querySelector('[data-out="quantity"]'), name);
     out(line, "current", write(pair.current));
     out(line, "recommended", write(pair.recommended));
     out(line, "unit", unit);

@@ -1,6 +1,7 @@
 // Below the charts: alerts, events and the health of sources.
 import { written } from "../format.js";
-import { hide, keyed, out, row } from "./dom.js";
+import { attribute, hide, keyed, out, row } from "./dom.js";
+import { DAY } from "./view.js";
 import { age, clock, moment, utc } from "./zone.js";
 
 const skew = new Intl.NumberFormat("en-US", { minimumFractionDigits: 1, maximumFractionDigits: 1, signDisplay: "exceptZero" });
@@ -14,18 +15,21 @@ function list(name, items, key, cells, show) {
   keyed(table.tBodies[0], items, key, () => row(cells), show);
 }
 
-function when(line, name, ms, write, zone) {
-  out(line, name, write(ms, zone));
-  line.querySelector(`[data-out="${name}"]`).title = utc(ms);
+// The day only where it is another one; all of it for who hovers.
+const brief = (ms, zone, now) => (Math.abs(now - ms) < DAY / 2 ? clock(ms, zone) : moment(ms, zone));
+
+function when(line, name, value, ...times) {
+  out(line, name, value);
+  attribute(line.querySelector(`[data-out="${name}"]`), "title", times.map(utc).join(" to "));
 }
 
-export function showAlerts(alerts, zone) {
+export function showAlerts(alerts, zone, now) {
   const cells = [["state", "text"], ["rule", "text"], ["since", "text"], ["what", "text wrap"]];
   list("alerts", alerts, ({ id }) => id, cells, (line, alert) => {
     out(line, "state", alert.state);
     line.dataset.state = alert.state;
     out(line, "rule", `${alert.rule} (${alert.severity})`);
-    when(line, "since", alert.since_ms, moment, zone);
+    when(line, "since", brief(alert.since_ms, zone, now), alert.since_ms);
     const more = [alert.value == null ? "" : `now ${figure(alert.value)}`, alert.acknowledged_by ? `acknowledged by ${alert.acknowledged_by}` : "", alert.silenced_until_ms ? `silenced until ${clock(alert.silenced_until_ms, zone)}` : ""];
     out(line, "what", [alert.text, ...more.filter(Boolean)].join("; "));
   });
@@ -36,7 +40,8 @@ export function showEvents(notes, { start, end, view }) {
   const cells = [["number", ""], ["time", "text"], ["kind", "text"], ["what", "text wrap"]];
   list("events", seen, ({ id }) => id, cells, (line, note) => {
     out(line, "number", String(note.number));
-    when(line, "time", note.ts_ms, (ms, zone) => `${moment(ms, zone)}${note.end_ms ? ` to ${moment(note.end_ms, zone)}` : ""}`, view.zone);
+    const times = [note.ts_ms, note.end_ms].filter((ms) => ms != null);
+    when(line, "time", times.map((ms) => brief(ms, view.zone, end)).join(" to "), ...times);
     out(line, "kind", note.kind);
     out(line, "what", note.text);
   });

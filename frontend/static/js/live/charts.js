@@ -146,7 +146,7 @@ const utilisation = new TimeChart({
 
 const instances = ({ grid }) => Object.entries(ROLES).flatMap(([name, [colour, title]]) => [
   { key: `instances.${name}`, name: title, line: stage(colour), shape: "hv" },
-  { key: `recommended_instances.${name}`, name: `${title}, recommended`, line: { ...stage(colour), width: 1, dash: "1px,2px" }, shape: "hv" },
+  { key: `recommended_instances.${name}`, name: `${title}, recommended`, line: { ...stage(colour), width: 1.25, dash: "1px,2px" }, shape: "hv", isNamed: false },
 ]).filter(({ key }) => grid.has(key));
 
 const threshold = new TimeChart({
@@ -163,7 +163,7 @@ const threshold = new TimeChart({
   ],
   caption(shown) {
     const [current, wanted] = ["threshold_tokens", "recommended_threshold_tokens"].map((key) => now(shown, key));
-    return listed([`t is ${current === null ? "unknown" : `${tokens(current)} tokens`}; recommended: ${wanted === null ? "nothing" : `${tokens(wanted)} tokens`}. The axis of t does not begin at zero`]);
+    return listed([`t is ${current === null ? "unknown" : `${tokens(current)} tokens`}; recommended: ${wanted === null ? "nothing" : `${tokens(wanted)} tokens`}. Its axis does not begin at zero; recommended instances are dotted`]);
   },
 });
 

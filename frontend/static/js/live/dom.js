@@ -3,6 +3,21 @@ export function text(place, value) {
   if (place.textContent !== value) place.textContent = value;
 }
 
+// With the indices of symbols set below: "Λ_max".
+export function spelled(place, value) {
+  if (place.dataset.said === value) return;
+  place.dataset.said = value;
+  place.replaceChildren(...value.split(/([A-ZΘΛΦ]_[a-z-]+)/).map((part, at) => (at % 2 ? symbol(part) : part)));
+}
+
+function symbol(part) {
+  const made = document.createElement("span");
+  const below = document.createElement("sub");
+  [made.textContent, below.textContent] = part.split("_");
+  made.append(below);
+  return made;
+}
+
 export const out = (within, name, value) => text(within.querySelector(`[data-out="${name}"]`), value);
 
 export function attribute(element, name, value) {

@@ -237,7 +237,7 @@ class Screen {
     this.toolbar.tick(nowMs, last?.ts_ms ?? null, view.zone);
     const heard = Boolean(this.snapshot) || this.watches.length > 0;
     if (heard) showEmpty({ hasWatches: this.names().length > 0, hasSources: Boolean(this.snapshot?.sources.length), isSignedIn: told.signed_in });
-    showAlerts(shown.alerts, view.zone);
+    showAlerts(shown.alerts, view.zone, nowMs);
     showEvents(shown.notes, shown);
     showHealth(this.snapshot?.sources ?? [], last ? Math.max(0, nowMs - last.ts_ms) : 0);
     if (!shown.grid || !shown.now || !view.watch) return;

@@ -2,19 +2,17 @@
 import { gbps, percent, tokens, written } from "../format.js";
 import { mark } from "../mark.js";
 import { showAdvice } from "./advice.js";
-import { attribute, hide, keyed, out, text } from "./dom.js";
+import { attribute, hide, keyed, out, spelled, text } from "./dom.js";
 import { age, moment } from "./zone.js";
 
 const whole = written(0);
 const per = written(2);
-const BOUND = { prfaas: "PrfaaS compute", link: "the link", pd_p: "PD-P", pd_d: "PD-D" };
+const BOUND = { prfaas: "PrfaaS", link: "Link", pd_p: "PD-P", pd_d: "PD-D" };
 const element = document.querySelector("[data-strip]");
 const cell = (name) => element.querySelector(`[data-cell="${name}"]`);
 const cells = element.querySelector(".cells");
 const pattern = element.querySelector("[data-link-cell]");
 pattern.remove();
-
-export const boundWords = (stage) => BOUND[stage] ?? stage;
 
 // --- ages ---------------------------------------------------------------------------------------------------------
 
@@ -96,7 +94,7 @@ function showThreshold({ threshold_tokens: current }, advice, shown) {
   origin(place, current, shown.view.zone);
   wanted(place, advice?.threshold_tokens == null ? "–" : tokens(advice.threshold_tokens), ADVISED);
   const has = advice?.threshold_low != null && advice.threshold_high != null;
-  out(place, "interval", has ? `recommended within ${tokens(advice.threshold_low)} to ${tokens(advice.threshold_high)}` : "");
+  out(place, "interval", has ? `within ${tokens(advice.threshold_low)} to ${tokens(advice.threshold_high)}` : "");
   place.classList.toggle("differs", current.value !== null && advice?.threshold_tokens != null && Math.abs(advice.threshold_tokens - current.value) > 0.005 * current.value);
   if (current.origin === "telemetry") showAge(place, [current], shown);
   else aged(place, current, shown);
@@ -129,8 +127,8 @@ function showBinding(advice) {
   const place = cell("binding");
   const now = advice?.lambda_max_rps?.current ?? null;
   const then = advice?.lambda_max_rps?.recommended ?? null;
-  out(place, "binding", advice?.binding ? boundWords(advice.binding) : "–");
-  out(place, "lambda", now === null && then === null ? "" : `Λ_max ${per(now)}${then === null ? "" : ` → ${per(then)}`} req/s`);
+  out(place, "binding", advice?.binding ? BOUND[advice.binding] ?? advice.binding : "–");
+  spelled(place.querySelector('[data-out="lambda"]'), now === null && then === null ? "" : `Λ_max ${per(now)}${then === null ? "" : ` → ${per(then)}`} req/s`);
 }
 
 function showAlerts(alerts) {
@@ -143,11 +141,11 @@ function showAlerts(alerts) {
 
 function showReason(advice, shown) {
   const said = shown.isPast ? "Why is not kept on this screen; the log of recommendations has it." : advice ? advice.sentence : "Nothing has been recommended yet.";
-  text(element.querySelector("[data-sentence]"), said);
+  spelled(element.querySelector("[data-sentence]"), said);
   const problems = shown.isPast ? [] : advice?.problems ?? [];
   const box = element.querySelector("[data-problems]");
   hide(box, !problems.length);
-  keyed(box.querySelector("ul"), problems, (problem) => problem, () => document.createElement("li"), (item, problem) => text(item, problem));
+  keyed(box.querySelector("ul"), problems, (problem) => problem, () => document.createElement("li"), (item, problem) => spelled(item, problem));
 }
 
 // --- the whole ------------------------------------------------------------------------------------------------------

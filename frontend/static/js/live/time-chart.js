@@ -1,13 +1,16 @@
 // Charts over time: lines of a grid in panels above one another, limits, marks, a day before, and grey where nothing came.
 import { ceiling } from "../charts/style.js";
-import { DAY } from "./view.js";
+import { DAY, MINUTE } from "./view.js";
 import { moment, shifted, zoneName } from "./zone.js";
 
 // What is so many times as high as all else is not drawn to scale: the rest would lie flat on the axis.
 const FAR = 3;
 const SILENT_MS = 5000;
 const MOST_NAMED_MARKS = 12;
-const LEGEND = { orientation: "h", x: 0, y: 1.02, xanchor: "left", yanchor: "bottom", font: { size: 11 }, traceorder: "normal", itemsizing: "constant" };
+const LEGEND = { orientation: "h", x: 0, xanchor: "left", yanchor: "bottom", font: { size: 11 }, traceorder: "normal", itemwidth: 30 };
+const GAP = 0.2;
+// In pixels: of a chart with one panel, of more panels, of a row of the legend, of a letter and of what stands beside a name.
+const [HEIGHT, MORE, ROW, LETTER, SAMPLE] = [250, 30, 17, 6.4, 50];
 const NUMBERS = ["", "2", "3"];
 
 // Times as the axis has them; the same array until the grid has moved.
@@ -51,16 +54,17 @@ export class TimeChart {
     return kept;
   }
 
-  figure(shown, colours) {
+  figure(shown, colours, width) {
     const panels = this.drawn(shown);
     const data = panels.flatMap((panel, at) => this.traces(panel, shown, colours).map((trace) => ({ ...trace, xaxis: "x", yaxis: `y${NUMBERS[at]}` })));
-    const gap = 0.14;
-    const share = (1 - gap * (panels.length - 1)) / panels.length;
-    const frames = panels.map((panel, at) => {
-      const top = 1 - at * (share + gap);
-      return [`yaxis${NUMBERS[at]}`, { title: `${panel.title}${panel.unit ? `, ${panel.unit}` : ""}`, range: this.range(panel, shown), fixedrange: true, domain: [Math.max(0, top - share), top], nticks: panels.length > 1 ? 4 : 6 }];
-    });
-    return { data, layout: { ...Object.fromEntries(frames), ...frame(shown, colours, NUMBERS[panels.length - 1]) } };
+    const share = (1 - GAP * (panels.length - 1)) / panels.length;
+    const tops = panels.map((_, at) => 1 - at * (share + GAP));
+    const frames = panels.map((panel, at) => [`yaxis${NUMBERS[at]}`, {
+      range: this.range(panel, shown), fixedrange: true, domain: [Math.max(0, tops[at] - share), tops[at]], nticks: panels.length > 1 ? 4 : 6, tickfont: { size: 11 },
+    }]);
+    const annotations = panels.map((panel, at) => heading(panel, tops[at], colours));
+    const height = HEIGHT + (panels.length > 1 ? MORE : 0) + ROW * (rowsOf(data, width) - 1);
+    return { data, height, layout: { ...Object.fromEntries(frames), ...frame(shown, colours, NUMBERS[panels.length - 1]), annotations, legend: { ...LEGEND, y: 1 + 18 / (height - 74) } } };
   }
 
   traces(panel, shown, colours) {
@@ -73,11 +77,11 @@ export class TimeChart {
     return [...before, ...now];
   }
 
-  trace({ key, name, shape = "linear", factor = 1 }, { scale, unit, digits = 2 }, grid, x, line, more = {}) {
+  trace({ key, name, shape = "linear", factor = 1, isNamed = true }, { scale, unit, digits = 2 }, grid, x, line, more = {}) {
     const known = grid.lines.get(key).mean;
     return {
-      type: "scatter", mode: "lines", name, x, y: this.scaled(`${name} ${key} ${grid.size}`, known, scale * factor), line: { width: 1.75, ...line, shape, simplify: true },
-      connectgaps: false, hovertemplate: `%{x|%H:%M:%S} ${name}: %{y:,.${digits}f} ${unit}<extra></extra>`, ...more,
+      type: "scatter", mode: "lines", name: name.replace("Λ_max", "Λ<sub>max</sub>"), x, y: this.scaled(`${name} ${key} ${grid.size}`, known, scale * factor), line: { width: 1.75, ...line, shape, simplify: true },
+      showlegend: isNamed, connectgaps: false, hovertemplate: `%{x|%H:%M:%S} ${name}: %{y:,.${digits}f} ${unit}<extra></extra>`, ...more,
     };
   }
 
@@ -125,6 +129,13 @@ export class TimeChart {
   }
 }
 
+// The names stand in columns as wide as the longest one.
+function rowsOf(traces, width) {
+  const names = traces.filter(({ showlegend: is }) => is !== false).map(({ name }) => name.replace(/<[^>]+>/g, ""));
+  const column = SAMPLE + LETTER * Math.max(...names.map(({ length }) => length));
+  return Math.ceil(names.length / Math.max(1, Math.floor((width - 54) / column)));
+}
+
 const known = (value) => (Number.isNaN(value) ? null : value);
 
 function extent(grid, key) {
@@ -143,19 +154,26 @@ function nearest(grid, key, bound) {
   return found;
 }
 
+// A panel's quantity and unit stand above it: beside it they would take the height of one another.
+const heading = ({ title, unit }, y, colours) => ({
+  text: unit ? `${title}, ${unit}` : title, x: 0, xanchor: "left", xref: "paper", y, yanchor: "bottom", yref: "paper", showarrow: false, font: { size: 11, color: colours["ink-2"] },
+});
+
 // --- what all charts over time share -------------------------------------------------------------------------------
 
 function frame(shown, colours, lowest) {
   const { view, start, end } = shown;
   const xaxis = {
-    type: "date", range: [shifted(start, view.zone), shifted(end, view.zone)], title: `time, ${zoneName(view.zone, end)}`,
-    anchor: `y${lowest}`, hoverformat: "%Y-%m-%d %H:%M:%S", nticks: 7, automargin: true,
+    type: "date", range: [shifted(start, view.zone), shifted(end, view.zone)], title: { text: `time, ${zoneName(view.zone, end)}`, standoff: 2, font: { size: 11 } },
+    anchor: `y${lowest}`, hoverformat: "%Y-%m-%d %H:%M:%S", nticks: 7, automargin: true, tickfont: { size: 11 }, tickformat: ticks(view.range),
   };
   return {
-    showlegend: true, legend: LEGEND, xaxis, shapes: [...silence(shown, colours), ...marks(shown, colours)], hovermode: "closest",
-    dragmode: "zoom", margin: { l: 52, r: 14, t: 24, b: 40 }, uirevision: `${view.watch} ${view.range} ${view.end ?? ""} ${view.zone}`,
+    showlegend: true, xaxis, shapes: [...silence(shown, colours), ...marks(shown, colours)], hovermode: "closest",
+    dragmode: "zoom", margin: { l: 40, r: 14, t: 20, b: 34 }, uirevision: `${view.watch} ${view.range} ${view.end ?? ""} ${view.zone}`,
   };
 }
+
+const ticks = (range) => (range > 2 * DAY ? "%b %-d" : range > 5 * MINUTE ? "%H:%M" : "%H:%M:%S");
 
 // Since when nothing has come.
 function silence({ silentSince, end, view }, colours) {
