@@ -107,6 +107,7 @@ class FakeLive:
         self.watches = [WATCH] if has_watch else []
         self.stored, self.sockets, self.asked = [], [], []
         self.refuses = self.is_gone = self.has_gap = False
+        self.holes, self.posted, self.refusal = [], [], None
         self.changes = {}
         page.route_web_socket(re.compile(r"/ws/live/$"), self._connected)
         page.route(re.compile(r"/api/v1/live/"), self._answer)
@@ -158,12 +159,22 @@ class FakeLive:
 
     def _answer(self, route):
         address = urlsplit(route.request.url)
+        if route.request.method != "GET":
+            self._posted(route, address.path)
+            return
         self.asked.append(address.path.split("/api/v1/live/")[1] + (f"?{address.query}" if address.query else ""))
         if self.is_gone:
             route.abort()
             return
         given = {name: values[0] for name, values in parse_qs(address.query).items()}
         route.fulfill(json=self._document(self.asked[-1].split("?")[0], given))
+
+    def _posted(self, route, path):
+        self.posted.append((route.request.method, path.split("/api/v1/live/")[1], route.request.post_data_json))
+        if self.refusal:
+            route.fulfill(status=400, json={"errors": [self.refusal]})
+        else:
+            route.fulfill(status=201, json=route.request.post_data_json)
 
     def _document(self, path, given):
         if path == "snapshot/":
@@ -178,7 +189,7 @@ class FakeLive:
 
     def _history(self, start, end):
         step = max(SECOND, -(-(end - start) // 600 // SECOND) * SECOND)
-        times = [at for at in range(start // step * step, end, step) if at < self.now_ms]
+        times = [at for at in range(start // step * step, end, step) if at < self.now_ms and not any(begin <= at < end for begin, end in self.holes)]
         rows = [points(at, self.brown_out) for at in times]
         lines = {key: {name: [row[key] for row in rows] for name in ("mean", "low", "high")} for key in (rows[0] if rows else {})}
         return {"step_ms": step, "ts_ms": times, "lines": lines, "lengths": None}

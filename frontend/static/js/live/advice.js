@@ -51,8 +51,8 @@ function showDrift(list, drift, none) {
 
 export function showAdvice(within, advice, shown) {
   const place = within.querySelector("[data-advice]");
-  hide(place, shown.isPast);
-  if (shown.isPast) return;
+  hide(place, shown.isPast || !shown.isStored);
+  if (place.hidden) return;
   showPredicted(place.querySelector("[data-predicted]"), advice);
   text(place.querySelector("[data-basis]"), advice ? basis(advice) : "");
   showObjective(place.querySelector("[data-objective]"), advice, shown);

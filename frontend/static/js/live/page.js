@@ -176,16 +176,19 @@ class Screen {
     this.snapshot = snapshot;
     this.notes.take(snapshot.notes ?? []);
     this.feed.take(snapshot, isNext);
-    if (snapshot.watches.some(({ name }) => !this.watches.some((watch) => watch.name === name)) && !this.isAsking) this.askAgain();
+    const names = snapshot.watches.map(({ name }) => name).join();
+    if (names !== this.heardNames) this.askAgain(names);
     if (isFirst && !this.view.watch) this.look(this.view);
     this.beat();
   }
 
-  // A watch that somebody else has made.
-  async askAgain() {
-    this.isAsking = true;
-    await this.askWatches();
-    setTimeout(() => { this.isAsking = false; }, 10_000);
+  // Watches were made or removed, here or by somebody else: who has not chosen one is led to the first.
+  async askAgain(names) {
+    const isNew = this.heardNames !== undefined;
+    this.heardNames = names;
+    if (isNew) await this.askWatches();
+    const isChosen = read(location.search).view.watch !== "";
+    if (!isChosen && !this.names().includes(this.view.watch)) this.look({ ...this.view, watch: "" });
     this.draw();
   }
 
@@ -218,7 +221,7 @@ class Screen {
     return {
       view, end, start: end - view.range, grid: feed.grid, past: view.past ? feed.past : null, nowMs: this.clock.now(), notes: this.notes.all(),
       now: now ?? (feed.grid ? momentOf(feed.grid, end, view.watch) : null), isPast, alerts: snapshot?.alerts ?? [],
-      headroom: watch?.headroom ?? HEADROOM, objective: watch?.objective ?? "throughput", isSignedIn: told.signed_in,
+      headroom: watch?.headroom ?? HEADROOM, objective: watch?.objective ?? "throughput", isSignedIn: told.signed_in, isStored: Boolean(watch),
       isStale: !isPaused && this.isStale, silentSince: !isPaused && this.isStale ? this.stream.last.ts_ms : null,
       lengths: isPast ? feed.lengths : now?.lengths ?? feed.lengths,
     };
@@ -235,11 +238,11 @@ class Screen {
     this.toolbar.show(view, this.offered(), this.linkNames(shown));
     this.toolbar.showConnection(this.stream?.state ?? "connecting", last?.ts_ms ?? nowMs, view.zone);
     this.toolbar.tick(nowMs, last?.ts_ms ?? null, view.zone);
-    const heard = Boolean(this.snapshot) || this.watches.length > 0;
-    if (heard) showEmpty({ hasWatches: this.names().length > 0, hasSources: Boolean(this.snapshot?.sources.length), isSignedIn: told.signed_in });
+    const { sources = [] } = this.snapshot ?? {};
+    if (this.snapshot) showEmpty({ isStored: Boolean(this.watch()), hasWatches: this.names().length > 0, hasSources: sources.length > 0, isSignedIn: told.signed_in });
     showAlerts(shown.alerts, view.zone, nowMs);
     showEvents(shown.notes, shown);
-    showHealth(this.snapshot?.sources ?? [], last ? Math.max(0, nowMs - last.ts_ms) : 0);
+    showHealth(sources, last ? Math.max(0, nowMs - last.ts_ms) : 0);
     if (!shown.grid || !shown.now || !view.watch) return;
     showStrip(shown);
     this.showCharts(shown);

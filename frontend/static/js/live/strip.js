@@ -140,7 +140,7 @@ function showAlerts(alerts) {
 }
 
 function showReason(advice, shown) {
-  const said = shown.isPast ? "Why is not kept on this screen; the log of recommendations has it." : advice ? advice.sentence : "Nothing has been recommended yet.";
+  const said = shown.isPast ? "Why is not kept on this screen; the log of recommendations has it." : advice ? advice.sentence : shown.isStored ? "Nothing has been recommended yet." : "";
   spelled(element.querySelector("[data-sentence]"), said);
   const problems = shown.isPast ? [] : advice?.problems ?? [];
   const box = element.querySelector("[data-problems]");
@@ -167,5 +167,6 @@ export function showStrip(shown) {
   showBinding(advice);
   showAlerts(alerts);
   showReason(advice, shown);
+  for (const button of element.querySelectorAll("[data-enter]")) hide(button, !shown.isStored || shown.isPast);
   showAdvice(element, advice, shown);
 }

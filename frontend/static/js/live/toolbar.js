@@ -98,11 +98,13 @@ export function notice(said) {
   text(find("notice"), said);
 }
 
-export function showEmpty({ hasSources, hasWatches, isSignedIn }) {
-  hide(find("empty-state"), hasWatches);
+// Nothing was ever sent, or all that is measured is shown because nobody has said what is one deployment.
+export function showEmpty({ isStored, hasSources, hasWatches, isSignedIn }) {
+  hide(find("empty-state"), hasSources && isStored);
   hide(find("empty-sources"), hasSources);
-  hide(find("watched"), !hasWatches);
-  hide(find("edit-watch"), !hasWatches || !isSignedIn);
-  for (const button of document.querySelectorAll(".toolbar [data-new-watch]")) hide(button, !isSignedIn || !hasWatches);
-  text(find("empty-title"), hasSources ? "Nothing is watched yet" : "Nothing was ever sent");
+  hide(find("empty-watches"), isStored);
+  hide(find("watched"), !hasSources || !hasWatches);
+  hide(find("edit-watch"), !isStored || !isSignedIn);
+  for (const button of document.querySelectorAll(".toolbar [data-new-watch]")) hide(button, !isSignedIn || !isStored);
+  text(find("empty-title"), hasSources ? "Everything that is measured" : "Nothing was ever sent");
 }
