@@ -90,8 +90,8 @@ ALERT = {
     "text": "wan: egress above 90 % of its capacity for 60 s", "watch": NAME, "value": 0.96, "acknowledged_by": "", "silenced_until_ms": None,
 }  # fmt: skip
 NOTES = [
-    {"id": 3, "ts_ms": START_MS - 420_000, "end_ms": START_MS - 90_000, "kind": "maintenance", "text": "provider works on the wan link", "watch": NAME},
-    {"id": 4, "ts_ms": START_MS - 240_000, "end_ms": None, "kind": "threshold", "text": "t set from 19,600 to 23,400", "watch": NAME},
+    {"id": 3, "ts_ms": START_MS - 420_000, "end_ms": START_MS - 90_000, "kind": "typed", "text": "provider works on the wan link", "watch": NAME},
+    {"id": 4, "ts_ms": START_MS - 240_000, "end_ms": None, "kind": "alertmanager", "text": "t set from 19,600 to 23,400", "watch": NAME},
 ]  # fmt: skip
 WATCH = {
     "name": NAME, "title": "Case study", "scenario": "case-study-prfaas-pd", "clusters": [], "links": ["wan"], "headroom": 0.1, "objective": "throughput",
@@ -108,7 +108,7 @@ class FakeLive:
         self.stored, self.sockets, self.asked = [], [], []
         self.refuses = self.is_gone = self.has_gap = False
         self.holes, self.posted, self.refusal = [], [], None
-        self.changes = {}
+        self.changes, self.notes = {}, NOTES
         page.route_web_socket(re.compile(r"/ws/live/$"), self._connected)
         page.route(re.compile(r"/api/v1/live/"), self._answer)
         page.route(re.compile(r"/live/(\?|$)"), self._page)
@@ -133,7 +133,7 @@ class FakeLive:
         has = bool(watches)
         return {
             "v": 1, "seq": self.seq, "ts_ms": self.now_ms, "watches": watches, "sources": SOURCES if has else [],
-            "alerts": [ALERT] if has else [], "notes": NOTES if has else [],
+            "alerts": [ALERT] if has else [], "notes": self.notes if has else [],
         }  # fmt: skip
 
     def disconnect(self):
@@ -182,7 +182,9 @@ class FakeLive:
         if path == "watches/":
             return self.watches
         if path == "ticks/":
-            return {"ticks": [each for each in self.stored if each["seq"] > int(given["since"])], "gap": self.has_gap}
+            return {"ticks": [each for each in self.stored if each["seq"] > int(given["since"])], "more": False, "gap": self.has_gap}
+        if path == "annotations/":
+            return {"annotations": self.notes if self.watches else [], "more": 0}
         if path.endswith("/history/"):
             return self._history(int(given["start"]), int(given["end"]))
         return []

@@ -35,13 +35,13 @@ export function showAlerts(alerts, zone, now) {
   });
 }
 
-export function showEvents(notes, { start, end, view }) {
-  const seen = notes.filter(({ ts_ms: from, end_ms: to }) => from <= end && (to ?? from) >= start).sort((a, b) => b.ts_ms - a.ts_ms).slice(0, MOST_EVENTS);
+export function showEvents({ notes, start, end, view }) {
+  const seen = notes.filter(({ ts_ms: from, until }) => from <= end && (until ?? from) >= start).sort((a, b) => b.ts_ms - a.ts_ms).slice(0, MOST_EVENTS);
   const cells = [["number", ""], ["time", "text"], ["kind", "text"], ["what", "text wrap"]];
   list("events", seen, ({ id }) => id, cells, (line, note) => {
     out(line, "number", String(note.number));
     const times = [note.ts_ms, note.end_ms].filter((ms) => ms != null);
-    when(line, "time", times.map((ms) => brief(ms, view.zone, end)).join(" to "), ...times);
+    when(line, "time", times.map((ms) => brief(ms, view.zone, end)).join(" to ") + (note.is_open ? ", goes on" : ""), ...times);
     out(line, "kind", note.kind);
     out(line, "what", note.text);
   });

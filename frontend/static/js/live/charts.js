@@ -67,7 +67,8 @@ const requests = new TimeChart({
   caption(shown) {
     const [remote, local, most] = ["requests_rps.remote", "requests_rps.local", "lambda_max_rps"].map((key) => now(shown, key));
     const parts = [];
-    if (remote !== null || local !== null) parts.push(`${per((remote ?? 0) + (local ?? 0))} req/s, ${per(remote)} of them by PrfaaS`);
+    if (remote !== null && local !== null) parts.push(`${per(remote + local)} req/s, ${per(remote)} of them prefilled by PrfaaS`);
+    else if (remote !== null || local !== null) parts.push(`${per(remote)} req/s prefilled by PrfaaS, ${per(local)} locally`);
     if (most !== null) parts.push(`Λ_max ${per(most)} req/s`);
     return listed(parts);
   },
@@ -78,9 +79,10 @@ const QUEUES = {
   "prefill.compute": ["prefill", () => stage("pd_p")], "transfer.compute": ["transfer", () => stage("link")], "decode.compute": ["decode", () => stage("pd_d")],
 };
 const waiting = (bound) => Object.entries(QUEUES).filter(([key]) => key.endsWith(bound)).map(([key, [name, line]]) => ({ key: `queue.${key}`, name: `${name}, ${bound}-bound`, line: line() }));
+// A sum with a hole would look like fewer.
 const sum = (shown, bound) => {
-  const known = waiting(bound).map(({ key }) => now(shown, key)).filter((value) => value !== null);
-  return known.length ? known.reduce((before, value) => before + value, 0) : null;
+  const every = waiting(bound).filter(({ key }) => shown.grid.has(key)).map(({ key }) => now(shown, key));
+  return every.length && !every.includes(null) ? every.reduce((before, value) => before + value, 0) : null;
 };
 
 const queues = new TimeChart({

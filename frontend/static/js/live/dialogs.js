@@ -1,5 +1,5 @@
 // What is typed on the screen: sent by REST, with what is refused beside its field.
-import { getText, patch, post, put, Refused, signIn } from "../api.js";
+import { post, put, Refused, remove, signIn } from "../api.js";
 import { fromField, toField, zoneName } from "./zone.js";
 
 const dialog = (name) => document.querySelector(`[data-dialog="${name}"]`);
@@ -30,13 +30,13 @@ export class Dialogs {
     return form;
   }
 
-  async send(opened) {
+  async send(opened, sending = this.sending, done = this.done) {
     const form = opened.querySelector("form");
     this.errors(opened, []);
     try {
-      const answer = await this.sending(form.elements);
+      const answer = await sending(form.elements);
       opened.close();
-      this.done(answer);
+      done(answer);
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       if (error.status === 401) location.assign(signIn(this.login));
@@ -67,10 +67,11 @@ export class Dialogs {
       post(`${this.watch(watch)}entered/`, { what: field.value, value: number(value, "value") }));
   }
 
-  annotate({ watch, zone }, from, to, done) {
-    const form = this.open("annotate", { text: "", kind: "note", ts_ms: toField(from, zone), end_ms: to === null ? "" : toField(to, zone) }, ({ text, kind, ts_ms: begin, end_ms: end }) =>
+  // `watch` is empty where it is of all.
+  annotate(watch, zone, from, done) {
+    const form = this.open("annotate", { text: "", ts_ms: toField(from, zone), end_ms: "" }, ({ text, ts_ms: begin, end_ms: end }) =>
       post(`${this.api}annotations/`, {
-        text: text.value, kind: kind.value, watch, ts_ms: fromField(begin.value, zone), end_ms: end.value ? fromField(end.value, zone) : null,
+        text: text.value, watch, ts_ms: fromField(begin.value, zone), end_ms: end.value ? fromField(end.value, zone) : null,
       }), done);
     if (form) form.querySelector("[data-note-zone]").textContent = `Times: ${zoneName(zone, from)}.`;
   }
@@ -80,8 +81,23 @@ export class Dialogs {
     const { name, title, scenario, objective } = given;
     const values = { name, title, scenario, objective, links: given.links.join(", "), clusters: given.clusters.join(", "), headroom: Number((100 * given.headroom).toPrecision(6)) };
     const form = this.open("watch", values, (elements) => this.storeWatch(elements, watch), done);
-    if (form) form.querySelector("h2").textContent = watch ? `Change ${watch.name}` : "New watch";
-    if (form) form.elements.name.readOnly = Boolean(watch);
+    if (!form) return;
+    form.querySelector("h2").textContent = watch ? `Change ${watch.name}` : "New watch";
+    form.elements.name.readOnly = Boolean(watch);
+    this.offerRemoval(form.querySelector("[data-remove]"), watch, done);
+  }
+
+  // Asked for twice, as it cannot be taken back.
+  offerRemoval(button, watch, done) {
+    button.hidden = !watch;
+    button.textContent = "Delete";
+    let isSure = false;
+    button.onclick = () => {
+      if (isSure) return this.send(dialog("watch"), () => remove(this.watch(watch.name)).then(() => null), done);
+      isSure = true;
+      button.textContent = "Delete it, and what was entered of it";
+      return undefined;
+    };
   }
 
   storeWatch(elements, watch) {
@@ -93,7 +109,8 @@ export class Dialogs {
   }
 
   setObjective(watch, objective) {
-    return patch(this.watch(watch), { objective });
+    const { entered, changed_at: changedAt, ...said } = watch;
+    return put(this.watch(watch.name), { ...said, objective });
   }
 
   watch(name) {
@@ -103,31 +120,10 @@ export class Dialogs {
   help() {
     dialog("help").showModal();
   }
-
-  // --- what is pasted elsewhere ---
-
-  async router(watch, kind) {
-    const shown = dialog("router");
-    const [status, place] = [shown.querySelector("[data-router-status]"), shown.querySelector("[data-router-text]")];
-    status.textContent = "";
-    place.textContent = "";
-    shown.querySelector("h2").textContent = kind === "dynamo" ? "For Dynamo's router" : "For llm-d's router";
-    shown.showModal();
-    try {
-      place.textContent = written(await getText(`${this.watch(watch)}router/${kind}/`));
-      status.textContent = (await copied(place.textContent)) ? "Copied." : "This browser does not let pages copy here: select and copy it.";
-    } catch (error) {
-      status.textContent = error.message;
-    }
-  }
 }
-
-const written = (answer) => (typeof answer === "string" ? answer : answer.text ?? JSON.stringify(answer, null, 2));
 
 function number(element, field) {
   const value = element.valueAsNumber;
   if (Number.isFinite(value)) return value;
   throw new Refused(0, [{ field, value: element.value, message: "Type a number." }]);
 }
-
-export const copied = (text) => navigator.clipboard?.writeText(text).then(() => true, () => false) ?? false;

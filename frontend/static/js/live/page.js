@@ -1,11 +1,13 @@
 // The SRE's screen: joins the stream of snapshots, the history of what is looked at, the strip, the charts and the keys.
 import { get } from "../api.js";
 import { palette } from "../charts/style.js";
+import { copied, showRefit, showRouter } from "./advice-dialogs.js";
 import { showAlerts, showEvents, showHealth } from "./below.js";
 import { live } from "./chart.js";
 import { CHARTS } from "./charts.js";
 import { Clock } from "./clock.js";
-import { copied, Dialogs } from "./dialogs.js";
+import { Dialogs } from "./dialogs.js";
+import { attribute } from "./dom.js";
 import { Feed } from "./feed.js";
 import { listenToKeys } from "./keys.js";
 import { Notes } from "./notes.js";
@@ -39,7 +41,8 @@ class Screen {
     document.addEventListener("visibilitychange", () => this.beat());
     document.querySelector("[data-objective]").addEventListener("change", ({ target }) => this.setObjective(target));
     for (const button of document.querySelectorAll("[data-enter]")) button.addEventListener("click", () => this.dialogs.enter(this.view.watch, button.dataset.enter));
-    for (const button of document.querySelectorAll("[data-router]")) button.addEventListener("click", () => this.dialogs.router(this.view.watch, button.dataset.router));
+    for (const button of document.querySelectorAll("[data-router]")) button.addEventListener("click", () => showRouter(this.dialogs.watch(this.view.watch), button.dataset.router));
+    document.querySelector("[data-refit]").addEventListener("click", () => showRefit(this.dialogs.watch(this.view.watch), told.login, told.signed_in));
     for (const chart of this.charts) chart.plot.addEventListener("dblclick", () => this.view.end !== null && this.act("follow"));
     this.begin();
   }
@@ -47,7 +50,7 @@ class Screen {
   async begin() {
     await this.askWatches();
     this.look(this.view);
-    this.stream = new Stream(told, {
+    this.stream = new Stream(told, this.clock, {
       onTick: (snapshot, isNext) => this.take(snapshot, isNext),
       onMissed: (snapshots) => { this.feed.takeMissed(snapshots); this.draw(); },
       onGap: () => this.feed.load(this.view),
@@ -142,7 +145,7 @@ class Screen {
 
   annotate() {
     const end = this.view.end ?? this.clock.now();
-    this.dialogs.annotate(this.view, end, null, () => this.notes.load(this.view, this.clock.now()).then(() => this.draw()));
+    this.dialogs.annotate(this.watch() ? this.view.watch : "", this.view.zone, end, () => this.notes.load(this.view, this.clock.now()).then(() => this.draw()));
   }
 
   // --- the watch ---
@@ -151,9 +154,10 @@ class Screen {
     return this.watches.find(({ name }) => name === this.view.watch) ?? null;
   }
 
+  // Nothing where it was deleted.
   async stored(watch) {
     await this.askWatches();
-    this.change({ watch: watch?.name ?? this.view.watch });
+    this.change({ watch: watch?.name ?? "", link: "" });
     this.draw();
   }
 
@@ -162,7 +166,7 @@ class Screen {
     const problem = document.querySelector("[data-objective-error]");
     place.dataset.pending = "yes";
     problem.textContent = "";
-    await this.dialogs.setObjective(this.view.watch, value).catch(({ message }) => { problem.textContent = message; });
+    await this.dialogs.setObjective(this.watch(), value).catch(({ message }) => { problem.textContent = message; });
     await this.askWatches();
     delete place.dataset.pending;
     this.draw();
@@ -219,7 +223,7 @@ class Screen {
     const isPast = isPaused && !now;
     const watch = this.watch();
     return {
-      view, end, start: end - view.range, grid: feed.grid, past: view.past ? feed.past : null, nowMs: this.clock.now(), notes: this.notes.all(),
+      view, end, start: end - view.range, grid: feed.grid, past: view.past ? feed.past : null, nowMs: this.clock.now(), notes: this.notes.of(view.watch, end),
       now: now ?? (feed.grid ? momentOf(feed.grid, end, view.watch) : null), isPast, alerts: snapshot?.alerts ?? [],
       headroom: watch?.headroom ?? HEADROOM, objective: watch?.objective ?? "throughput", isSignedIn: told.signed_in, isStored: Boolean(watch),
       isStale: !isPaused && this.isStale, silentSince: !isPaused && this.isStale ? this.stream.last.ts_ms : null,
@@ -235,13 +239,14 @@ class Screen {
     const shown = this.shown();
     const { view, nowMs } = shown;
     const last = this.stream?.last ?? null;
+    attribute(document.querySelector("[data-live]"), "data-stale", this.isStale ? "" : null);
     this.toolbar.show(view, this.offered(), this.linkNames(shown));
     this.toolbar.showConnection(this.stream?.state ?? "connecting", last?.ts_ms ?? nowMs, view.zone);
     this.toolbar.tick(nowMs, last?.ts_ms ?? null, view.zone);
     const { sources = [] } = this.snapshot ?? {};
     if (this.snapshot) showEmpty({ isStored: Boolean(this.watch()), hasWatches: this.names().length > 0, hasSources: sources.length > 0, isSignedIn: told.signed_in });
     showAlerts(shown.alerts, view.zone, nowMs);
-    showEvents(shown.notes, shown);
+    showEvents(shown);
     showHealth(sources, last ? Math.max(0, nowMs - last.ts_ms) : 0);
     if (!shown.grid || !shown.now || !view.watch) return;
     showStrip(shown);
@@ -264,7 +269,7 @@ class Screen {
     const advice = shown.now.advice && !shown.now.advice.problems.length ? shown.now.advice : null;
     const data = { ...shown, advice, current: shown.now.threshold_tokens.value };
     // What is paused does not change: it is drawn when something of it does.
-    const key = this.view.end === null ? null : JSON.stringify([this.view, this.feed.asked, shown.notes.length, shown.grid.isFilled]);
+    const key = this.view.end === null ? null : JSON.stringify([this.view, this.feed.asked, shown.notes, shown.grid.isFilled]);
     if (key !== null && key === this.drawnKey && this.drawnGrid === shown.grid) return;
     Object.assign(this, { drawnKey: key, drawnGrid: shown.grid });
     for (const chart of this.charts) chart.show(data);

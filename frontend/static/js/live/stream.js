@@ -12,9 +12,9 @@ const RESYNC_EVERY_MS = 2000;
 // `heard` gets {onTick(snapshot, isNext), onMissed(snapshots), onGap(), onState(state)}. A state is connecting, live, polling,
 // reconnecting or stale.
 export class Stream {
-  constructor({ socket, api }, heard) {
+  constructor({ socket, api }, clock, heard) {
     const scheme = location.protocol === "https:" ? "wss:" : "ws:";
-    Object.assign(this, { url: `${scheme}//${location.host}${socket}`, api, heard, last: null, state: "connecting" });
+    Object.assign(this, { url: `${scheme}//${location.host}${socket}`, api, clock, heard, last: null, state: "connecting" });
     document.addEventListener("visibilitychange", () => this.look());
     addEventListener("pagehide", () => this.stop());
     addEventListener("pageshow", ({ persisted }) => persisted && this.start());
@@ -101,7 +101,9 @@ export class Stream {
     if (!this.isNews(snapshot)) return;
     const { last } = this;
     const { seq, ts_ms: ts } = snapshot;
-    this.last = { seq, ts_ms: ts, at: performance.now() };
+    // The first that is heard may be the last that somebody said long ago.
+    const late = last ? 0 : Math.max(0, this.clock.now() - ts);
+    this.last = { seq, ts_ms: ts, at: performance.now() - late };
     this.heard.onTick(snapshot, last?.seq === seq - 1);
     if (last && seq < last.seq) this.heard.onGap();
     else if (last && seq > last.seq + 1) this.owe(last.seq);
@@ -122,6 +124,8 @@ export class Stream {
     const answer = await get(`${this.api}ticks/?since=${owed}`).catch(() => null);
     if (!answer) return this.owe(owed);
     if (answer.gap) return this.heard.onGap();
+    // Some of many: the rest with the next that is heard.
+    if (answer.more && answer.ticks.length) this.owe(answer.ticks.at(-1).seq);
     return this.heard.onMissed(answer.ticks.filter(({ seq }) => seq <= last.seq && seq > owed));
   }
 

@@ -42,7 +42,13 @@ function showLink(place, link, shown) {
   place.querySelector("[data-headroom]").style.left = `${100 * (1 - shown.headroom)}%`;
   attribute(place, "data-is", share === null ? null : share > 1 - shown.headroom ? "over" : "under");
   attribute(place, "title", link.is_clamped ? "more was measured than the link carries; shown is what it carries" : null);
-  showAge(place, [link.egress_bps, link.capacity_bps], shown);
+  showAge(place, [link.egress_bps], shown);
+  out(place, "of-capacity", capacityAge(link.capacity_bps, shown));
+}
+
+function capacityAge({ age: is, ts_ms: ts }, { now }) {
+  if (is === "live") return "";
+  return is === "stale" ? `its capacity is stale: ${age(now - ts)} old` : "its capacity is unknown";
 }
 
 function makeLink() {
@@ -59,9 +65,10 @@ function showLinks(links, shown) {
 
 function showOffload({ offload, requests_rps: rates }, shown) {
   const place = cell("offload");
-  const known = Object.values(rates).map(({ value }) => value).filter((value) => value !== null);
+  const parts = Object.values(rates).map(({ value }) => value);
   out(place, "offload", percent(offload.value));
-  out(place, "rate", known.length ? per(known.reduce((sum, value) => sum + value, 0)) : "–");
+  // A sum with a hole would look like less.
+  out(place, "rate", parts.length && !parts.includes(null) ? per(parts.reduce((sum, value) => sum + value, 0)) : "–");
   showAge(place, [offload], shown);
 }
 
@@ -139,10 +146,13 @@ function showAlerts(alerts) {
   attribute(place, "data-is", firing ? "over" : null);
 }
 
+const capital = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
+
 function showReason(advice, shown) {
-  const said = shown.isPast ? "Why is not kept on this screen; the log of recommendations has it." : advice ? advice.sentence : shown.isStored ? "Nothing has been recommended yet." : "";
-  spelled(element.querySelector("[data-sentence]"), said);
   const problems = shown.isPast ? [] : advice?.problems ?? [];
+  const said = shown.isPast ? "Why is not kept on this screen; the log of recommendations has it." : advice ? advice.sentence : shown.isStored ? "Nothing has been recommended yet." : "";
+  // What hinders stands below, one by one.
+  spelled(element.querySelector("[data-sentence]"), problems.length ? "" : capital(said));
   const box = element.querySelector("[data-problems]");
   hide(box, !problems.length);
   keyed(box.querySelector("ul"), problems, (problem) => problem, () => document.createElement("li"), (item, problem) => spelled(item, problem));

@@ -7,6 +7,7 @@ import { moment, shifted, zoneName } from "./zone.js";
 const FAR = 3;
 const SILENT_MS = 5000;
 const MOST_NAMED_MARKS = 12;
+const MOST_KEPT = 500;
 const LEGEND = { orientation: "h", x: 0, xanchor: "left", yanchor: "bottom", font: { size: 11 }, traceorder: "normal", itemwidth: 30 };
 const GAP = 0.2;
 // In pixels: of a chart with one panel, of more panels, of a row of the legend, of a letter and of what stands beside a name.
@@ -48,6 +49,8 @@ export class TimeChart {
 
   // Values in the axis' unit, in an array that is used again and again.
   scaled(name, values, scale) {
+    // Names of links come and go for ever.
+    if (this.scratch.size > MOST_KEPT) this.scratch.clear();
     let kept = this.scratch.get(name);
     if (kept?.length !== values.length) this.scratch.set(name, (kept = new Float64Array(values.length)));
     for (let at = 0; at < values.length; at += 1) kept[at] = values[at] * scale;
@@ -80,7 +83,7 @@ export class TimeChart {
   trace({ key, name, shape = "linear", factor = 1, isNamed = true }, { scale, unit, digits = 2 }, grid, x, line, more = {}) {
     const known = grid.lines.get(key).mean;
     return {
-      type: "scatter", mode: "lines", name: name.replace("Λ_max", "Λ<sub>max</sub>"), x, y: this.scaled(`${name} ${key} ${grid.size}`, known, scale * factor), line: { width: 1.75, ...line, shape, simplify: true },
+      type: "scatter", mode: "lines", name: name.replace("Λ_max", "Λ<sub>max</sub>"), x, y: this.scaled(`${name} ${key}`, known, scale * factor), line: { width: 1.75, ...line, shape, simplify: true },
       showlegend: isNamed, connectgaps: false, hovertemplate: `%{x|%H:%M:%S} ${name}: %{y:,.${digits}f} ${unit}<extra></extra>`, ...more,
     };
   }
@@ -186,9 +189,9 @@ function silence({ silentSince, end, view }, colours) {
 
 // Annotations, by their numbers in the list of events.
 function marks({ notes, start, end, view }, colours) {
-  const seen = notes.filter(({ ts_ms: from, end_ms: to }) => from <= end && (to ?? from) >= start);
+  const seen = notes.filter(({ ts_ms: from, until }) => from <= end && (until ?? from) >= start);
   const isNamed = seen.length <= MOST_NAMED_MARKS;
-  return seen.map(({ ts_ms: from, end_ms: to, number }) => ({
+  return seen.map(({ ts_ms: from, until: to, number }) => ({
     type: to ? "rect" : "line", xref: "x", yref: "paper", x0: shifted(from, view.zone), x1: shifted(to ?? from, view.zone), y0: 0, y1: 1,
     line: { color: colours["ink-2"], width: 1, dash: "4px,2px" }, ...(to ? { fillcolor: colours["ink-2"], opacity: 0.12, layer: "below" } : {}),
     ...(isNamed ? { label: { text: String(number), textposition: to ? "top left" : "end", textangle: 0, font: { size: 11, color: colours.ink } } } : {}),
