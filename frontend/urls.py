@@ -25,6 +25,7 @@ from frontend.pages.front import front_points
 from frontend.pages.imports import import_file, import_preview
 from frontend.pages.job import job
 from frontend.pages.jobs import jobs
+from frontend.pages.live import live
 from frontend.pages.live_mapping import change_live_mapping, live_mapping, remove_live_mapping
 from frontend.pages.live_sources import (
     change_live_source,
@@ -82,6 +83,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("scenarios/<slug:name>/", scenario, name="scenario-page"),
     path("scenarios/<slug:name>/archive/", archive_scenario, name="archive-scenario"),
     re_path(r"^scenarios/(?P<name>[-\w]+)\.(?P<ending>yaml|json)$", scenario_file, name="scenario-file"),
+    path("live/", live, name="live"),
     path("live/sources/", live_sources, name="live-sources"),
     path("live/sources/new/", new_live_source, name="new-live-source"),
     path("live/sources/<slug:name>/", live_source, name="live-source-page"),
