@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,19 @@ PAGES = {
     "new-live-source": ["/live/sources/new/"],
     "live-mapping": ["/live/mapping/"],
     "change-live-mapping": ["/live/mapping/vllm/"],
+    "live-alerts": ["/live/alerts/"],
+    "live-alert-rules": ["/live/alerts/rules/"],
+    "new-live-alert-rule": [
+        f"/live/alerts/rules/new/?kind={kind}" for kind in ("threshold", "rate", "forecast", "advice", "burn", "source")
+    ],
+    "change-live-alert-rule": ["/live/alerts/rules/source-lost/"],
+    "remove-live-alert-rule": ["/live/alerts/rules/source-lost/remove/"],
+    "live-silences": ["/live/alerts/silences/"],
+    "new-live-silence": ["/live/alerts/silences/new/"],
+    "live-receivers": ["/live/alerts/receivers/"],
+    "new-live-receiver": ["/live/alerts/receivers/new/"],
+    "live-hooks": ["/live/alerts/hooks/"],
+    "new-live-hook": ["/live/alerts/hooks/new/"],
     "live-targets": ["/live/targets/"],
     "new-live-target": ["/live/targets/new/"],
     "new-live-pull": ["/live/pulls/new/"],
@@ -71,6 +85,8 @@ PAGES = {
 MADE = {
     "job-page", "import-preview", "live-source-page", "change-live-source", "revoke-live-token",
     "change-live-target", "change-live-pull", "remove-live-target", "remove-live-pull",
+    "live-receiver-page", "change-live-receiver", "remove-live-receiver",
+    "live-hook-page", "remove-live-hook", "revoke-live-hook-token",
 }  # fmt: skip
 NO_PAGES = {
     "home", "logout", "case-study-under-load", "keep-scenario", "archive-scenario", "scenario-file",
@@ -78,6 +94,8 @@ NO_PAGES = {
     "archive-comparison", "comparison-file", "comparison-table", "simulate-comparison",
     "catalogue-whole", "catalogue-csv", "catalogue-file", "catalogue-archive", "catalogue-restore",
     "catalogue-restore-revision", "test-live-target", "test-live-pull",
+    "acknowledge-live-alert", "switch-live-alert-rule", "end-live-silence", "test-live-receiver", "switch-live-hook",
+    "new-live-hook-token", "live-alert-page",
     "switch-live-source", "new-live-token", "remove-live-mapping",
 }  # fmt: skip
 """Names of addresses that lead elsewhere, are downloads, or are only posted to. The API's own page is not among the
@@ -137,6 +155,17 @@ def made(server):
     token = server.request("POST", "/api/v1/live/sources/gateway-a/tokens/")
     assert (source.status, token.status) == (201, 201)
     sources = [f"/live/sources/gateway-a/{end}" for end in ("", "change/", f"tokens/{token.document['id']}/revoke/")]
+    receiver = {"name": "pager", "kind": "webhook", "url": "http://127.0.0.1:9/", "matchers": {"severity": "page"}}
+    silence = {"matchers": {"link": "works*"}, "until_ms": round(time.time() * 1000) + 3_600_000, "comment": "works"}
+    for address, body in (
+        ("receivers", receiver),
+        ("hooks", {"name": "grafana-a", "kind": "grafana"}),
+        ("silences", silence),
+    ):
+        assert server.request("POST", f"/api/v1/live/{address}/", body).status == 201
+    told = server.request("POST", "/api/v1/live/hooks/grafana-a/tokens/").document["id"]
+    sources += [f"/live/alerts/receivers/pager/{end}" for end in ("", "change/", "remove/")]
+    sources += [f"/live/alerts/hooks/grafana-a/{end}" for end in ("", "remove/", f"tokens/{told}/revoke/")]
     pages = [f"/jobs/{job}/" for job in jobs] + [f"/catalogue/import/{read['id']}/"]
     return pages + sources + asked + [f"{address}remove/" for address in asked]
 
