@@ -52,7 +52,7 @@ def written(figure: str, value: float | None) -> str:
         return f"{100 * value:.3g} %"
     if family.endswith("_s"):
         return f"{value:.3g} s"
-    return f"{value:.4g}"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def duration(seconds: float) -> str:

@@ -13,7 +13,8 @@ pytestmark = pytest.mark.django_db
 LABELS = {"alertname": "full", "severity": "critical", "watch": "berlin", "link": "wan"}
 RULE = {
     "name": "wan-full", "title": "The wan is full", "figure": "link_utilisation.wan", "direction": "above",
-    "fire": "0.9", "clear": "0.8", "watch": "", "severity": "critical", "for_s": "30", "no_data": "alert", "no_data_for_s": "60",
+    "fire": "0.9", "clear": "0.8", "watch": "", "severity": "critical", "for_s": "30", "no_data": "alert",
+    "no_data_for_s": "60",
     "labels": "team=network\r\nzone=a", "runbook_url": "https://wiki.example/full", "runbook": "raise t",
     "enabled": "on",
 }  # fmt: skip
