@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -34,7 +34,7 @@ class AlertRow:
     acknowledged: datetime | None
 
 
-def alert_rows(alerts: Sequence[Alert], silenced: Sequence[Silence]) -> list[AlertRow]:
+def alert_rows(alerts: Iterable[Alert], silenced: Sequence[Silence]) -> list[AlertRow]:
     """Of alerts."""
     return [alert_row(each, silenced) for each in alerts]
 

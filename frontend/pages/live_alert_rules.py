@@ -98,7 +98,9 @@ def live_silences(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def new_live_silence(request: HttpRequest) -> HttpResponse:
     """The form; an alert in the address fills it with its labels."""
-    alert = Alert.objects.filter(pk=_number(request.GET.get("alert", ""))).first()
+    number = request.GET.get("alert", "")
+    is_number = number.isascii() and number.isdigit() and len(number) < 19
+    alert = Alert.objects.filter(pk=number).first() if is_number else None
     form = SilenceForm(request.POST or None, initial={"matchers": alert.labels} if alert else {})
     if request.method == "POST" and form.is_valid() and form.keep(request.user.get_username(), now_ms()):
         messages.success(request, "The silence holds. Alerts are seen all the same, and told once it is over.")
@@ -113,7 +115,3 @@ def end_live_silence(request: HttpRequest, silence_id: int) -> HttpResponse:
     silences.end(get_object_or_404(Silence, pk=silence_id), now_ms())
     messages.success(request, "The silence is over: what still fires is told.")
     return redirect("live-silences")
-
-
-def _number(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None

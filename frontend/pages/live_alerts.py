@@ -28,14 +28,14 @@ def live_alerts(request: HttpRequest) -> HttpResponse:
     """All that are open; the page's script asks for the page again and again."""
     silenced = silences.active(now_ms())
     found = Alert.objects.exclude(state=Alert.State.RESOLVED).order_by("state", "-since_ms", "-pk")
-    ended = Alert.objects.filter(state=Alert.State.RESOLVED).order_by("-resolved_ms", "-pk")[:LATEST]
-    rows = alert_rows(found[:MOST], silenced)
+    latest = Alert.objects.filter(state=Alert.State.RESOLVED).order_by("-resolved_ms", "-pk")[:LATEST]
+    rows, ended = alert_rows(found[:MOST], silenced), alert_rows(latest, [])
     context = {
         "rows": rows,
         "more": max(0, found.count() - MOST),
         "firing": sum(row.alert.state == Alert.State.FIRING for row in rows),
-        "ended": alert_rows(ended, []),
-        "version": version([*rows, *alert_rows(ended, [])]),
+        "ended": ended,
+        "version": version([*rows, *ended]),
         "rules": AlertRule.objects.filter(enabled=True).count(),
         "receivers": Receiver.objects.filter(enabled=True).count(),
         "failing": Receiver.objects.filter(enabled=True).exclude(last_error=""),
