@@ -21,7 +21,7 @@ from django.db import DatabaseError, close_old_connections, connection, transact
 
 from monitoring import inbox
 from monitoring.inbox import Offer
-from monitoring.lease import RENEWED_EVERY_S, Holder, Lost
+from monitoring.lease import ASKED_EVERY_S, RENEWED_EVERY_S, Holder, Lost
 from monitoring.storage import retention
 from monitoring.storage.told import Told
 from monitoring.storage.writer import Writer
@@ -212,7 +212,7 @@ class Pipeline:
         loop = asyncio.get_running_loop()
         while True:
             try:
-                if loop.time() - renewed >= RENEWED_EVERY_S:
+                if loop.time() - renewed >= (RENEWED_EVERY_S if self._is_leading else ASKED_EVERY_S):
                     self._lead(await self._in(self._drains, self._holder.take))
                     renewed = loop.time()
                 more = self._is_leading and await self._in(self._drains, self._drain)

@@ -69,7 +69,9 @@ _ALL = (
 SIGNALS = {signal.name: signal for signal in _ALL}
 """By name."""
 OURS = ("recommended_threshold_tokens", "recommended_instances", "lambda_max_rps")
-"""What we recommended: no mapping takes it from others."""
+"""What we recommend, and record ourselves."""
+TOLD = {name: signal for name, signal in SIGNALS.items() if name not in OURS}
+"""What others may tell."""
 FROM_ROLE: dict[str, dict[str, str]] = {
     "route": {"prfaas": "remote", "prefill": "local"},
     "stage": {"prfaas": "prefill", "prefill": "prefill", "decode": "decode"},

@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitoring.alerts.kinds import WINDOWS_S
-from monitoring.live.selection import plan
-from monitoring.live.ticker import described
+from monitoring.live.selection import described, plan
 from monitoring.live.watched import named
 from monitoring.models import Series
 from monitoring.storage import query

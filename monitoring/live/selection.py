@@ -5,10 +5,11 @@ No request is counted twice: where a router tells a signal, what engines tell of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from monitoring.live.watched import Watched
+from monitoring.models import Series
 from monitoring.state import Described
 
 ROUTES = ("local", "remote")
@@ -18,8 +19,21 @@ UNKNOWN = "unknown"
 """In the place of a label that a queue does not have."""
 LINK_SIGNALS = ("link_egress_bits", "link_ingress_bits", "link_capacity_bps", "link_rtt_s")
 """By which a link is known to be there."""
+PLANNED = (
+    *LINK_SIGNALS, "link_dropped_packets", "retransmitted_segments", "sent_segments", "kv_transfer_bytes", "requests",
+    "failed_requests", "uncached_tokens", "input_tokens", "cached_tokens", "output_tokens", "ttft_s", "tpot_s",
+    "queued_requests", "instances", "busy_instances", "busy_s", "utilisation", "threshold_tokens",
+    "recommended_threshold_tokens", "recommended_instances", "lambda_max_rps",
+)  # fmt: skip
+"""All signals that a figure is made of."""
 
 type Some = tuple[Described, ...]
+
+
+def described(series: Series) -> Described:
+    """As it is stored."""
+    bounds = tuple(series.bounds or ())
+    return Described(series.pk, series.source_id, series.signal, series.kind, series.labels, bounds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +92,24 @@ class Plan:
     lengths: dict[str, Some]
     recommended_threshold: Some
     lambda_max: Some
+
+    def series(self) -> frozenset[int]:
+        """All of which a figure is made."""
+        return frozenset(each.id for each in _within(self))
+
+
+def _within(part: object) -> Iterator[Described]:
+    if isinstance(part, Described):
+        yield part
+    elif isinstance(part, Plan | LinkSeries | RoleSeries | QueueSeries):
+        for name in part.__slots__:
+            yield from _within(getattr(part, name))
+    elif isinstance(part, tuple | list):
+        for each in part:
+            yield from _within(each)
+    elif isinstance(part, dict):
+        for each in part.values():
+            yield from _within(each)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,12 @@ from monitoring.live import lines, ticks
 from monitoring.live.board import Board
 from monitoring.live.measuring import measured
 from monitoring.live.messages import Snapshot, SourceNow
-from monitoring.live.selection import Plans
+from monitoring.live.selection import Plans, described
 from monitoring.live.snapshot import watch_now
 from monitoring.live.watched import all_watched
 from monitoring.models import Series, Source
 from monitoring.pipeline import Pipeline
-from monitoring.state import Described, State
+from monitoring.state import State
 
 logger = logging.getLogger(__name__)
 
@@ -46,6 +46,7 @@ class Builder:
         self._state.prune(now_ms)
         _describe(self._state)
         sources = list(Source.objects.select_related("target", "pull"))
+        self._state.keep(source.pk for source in sources)
         skews_ms = {source.pk: source.skew_ms for source in sources if source.skew_ms}
         watched = all_watched()
         with self._state.reading() as reading:
@@ -68,12 +69,6 @@ def _describe(state: State) -> None:
     for at in range(0, len(asked), CHUNK):
         some = asked[at : at + CHUNK]
         state.describe([described(each) for each in Series.objects.filter(pk__in=some)], some)
-
-
-def described(series: Series) -> Described:
-    """As it is stored."""
-    bounds = tuple(series.bounds or ())
-    return Described(series.pk, series.source_id, series.signal, series.kind, series.labels, bounds)
 
 
 def source_now(source: Source, now_ms: int) -> SourceNow:

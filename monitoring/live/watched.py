@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from django.db.models import OuterRef, QuerySet, Subquery
+
 from monitoring.models import Entered, Watch
 
 EVERYTHING = "all"
@@ -41,10 +43,16 @@ class Watched:
 def all_watched() -> list[Watched]:
     """Every one, or the one over everything."""
     entered: dict[int, dict[str, Said]] = {}
-    for each in Entered.objects.order_by("at_ms", "pk"):
+    for each in newest_entered():
         entered.setdefault(each.watch_id, {})[each.what] = Said(each.value, each.at_ms, each.by)
     found = [of(watch, entered.get(watch.pk, {})) for watch in Watch.objects.all()]
     return found or [Watched(EVERYTHING)]
+
+
+def newest_entered() -> QuerySet[Entered]:
+    """Of each watch and kind the one that counts."""
+    same = Entered.objects.filter(watch=OuterRef("watch"), what=OuterRef("what")).order_by("-at_ms", "-pk")
+    return Entered.objects.filter(pk=Subquery(same.values("pk")[:1])).order_by("what")
 
 
 def of(watch: Watch, entered: Mapping[str, Said]) -> Watched:

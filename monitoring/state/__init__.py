@@ -112,6 +112,14 @@ class State:
         with self.lock:
             self._drop(now_ms - DROPPED_AFTER_MS, ())
 
+    def keep(self, sources: Iterable[int]) -> None:
+        """Forgets what sources told that are no longer there."""
+        there = set(sources)
+        with self.lock:
+            gone = [series for series, what in self.described.items() if what.source_id not in there]
+            if gone:
+                self._drop(NOTHING_MS, gone)
+
     def _drop(self, before_ms: int, others: Sequence[int]) -> None:
         dropped = [self.latest.drop(before_ms, others), self.histograms.drop(before_ms, others)]
         if any(dropped):

@@ -74,14 +74,22 @@ def _lately(at_ms: int) -> dict[int, Coarse]:
     return {series: (last_ms, last, count, span_ms) for series, last_ms, last, count, span_ms in rows}
 
 
-type Fine = tuple[float, int, int]
-"""The increase of a bucket, the milliseconds that it covers, and the time of its last sample."""
+type Fine = tuple[float, float, int]
+"""The increase of the last seconds, the milliseconds that it covers, and the time of its last sample."""
 
 
 def _fine(at_ms: int) -> dict[int, Fine]:
-    """By series, of the last bucket that covers any time."""
-    rows = _rows("series_id, sum, span_ms, last_ms", FINE_S, at_ms - 2 * COARSE_S * MS)
-    return {series: (total, span_ms, last_ms) for series, total, span_ms, last_ms in rows if span_ms}
+    """By series, of the last bucket that covers any time, and so much of the one before it as the window is longer."""
+    found: dict[int, Fine] = {}
+    for series, total, span_ms, last_ms in _rows("series_id, sum, span_ms, last_ms", FINE_S, at_ms - 2 * COARSE_S * MS):
+        if not span_ms:
+            continue
+        before, before_ms, before_last_ms = found.get(series, (0.0, 0.0, 0))
+        is_next = before_last_ms // (FINE_S * MS) == last_ms // (FINE_S * MS) - 1
+        room_ms = max(0.0, WINDOW_S * MS - span_ms)
+        share = min(1.0, room_ms / before_ms) if is_next and before_ms else 0.0
+        found[series] = (total + share * before, span_ms + share * before_ms, last_ms)
+    return found
 
 
 def _rows(columns: str, resolution_s: int, begin_ms: int) -> list[tuple[Any, ...]]:
@@ -102,7 +110,7 @@ def _loaded(series: int, kind: int, coarse: Coarse, fine: Fine | None) -> Loaded
     usual_ms = covered_ms / count if count > 1 and covered_ms else float(FINE_S * MS)
     # an increase from before a gap is no rate of now
     counts = kind != GAUGE and fine is not None and last_ms - fine[2] <= WINDOW_S * MS
-    increase, ms = fine[:2] if counts and fine else (0.0, 0)
+    increase, ms = fine[:2] if counts and fine else (0.0, 0.0)
     return Loaded(series, kind, last_ms, np.nan if last is None else last, usual_ms, increase, ms)
 
 

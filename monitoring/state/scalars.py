@@ -34,7 +34,7 @@ class Loaded:
     value: float
     usual_ms: float
     increase: float = 0.0
-    ms: int = 0
+    ms: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,8 +30,8 @@ from monitoring.storage.told import COUNTER, DELTA, GAUGE, KINDS, Scalars, Told
 from monitoring.wire import Mapped, unpacked
 
 MOST_FRAMES = 2_000
-MOST_POINTS = 200_000
-"""Of one transaction."""
+MOST_POINTS = 50_000
+"""Of one transaction: snapshots wait for its end."""
 NEVER = -1
 
 

@@ -6,7 +6,8 @@ from statistics import median
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_optimiser import UNTIL_RESULT_MS, fits
+from tests.browser.test_optimiser import fits
+from tests.patience import UNTIL_RESULT_MS
 
 CASE = "/compare/case-study/"
 PRFAAS, HOMOGENEOUS = "case-study-prfaas-pd", "case-study-homogeneous"

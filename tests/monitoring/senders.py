@@ -10,6 +10,7 @@ from django.db import connection
 from config.asgi import application
 from monitoring import running, tokens
 from monitoring.models import Source
+from tests.patience import UNTIL_ANSWER_S
 
 
 def now_ms():
@@ -42,8 +43,8 @@ def asked(function):
     return asyncio.to_thread(closing, function)
 
 
-async def until(condition, within_s=10.0):
-    end = asyncio.get_running_loop().time() + within_s
+async def until(condition):
+    end = asyncio.get_running_loop().time() + UNTIL_ANSWER_S
     while not await asked(condition):
         assert asyncio.get_running_loop().time() < end
         await asyncio.sleep(0.02)
@@ -77,7 +78,7 @@ class Socket:
 
     async def __aexit__(self, *_):
         await self.given.put({"type": "websocket.disconnect"})
-        await asyncio.wait_for(self.task, 10)
+        await asyncio.wait_for(self.task, UNTIL_ANSWER_S)
 
     async def _send(self, event):
         await self.said.put(event)
@@ -87,7 +88,7 @@ class Socket:
         await self.given.put({"type": "websocket.receive", key: text})
 
     async def event(self):
-        return await asyncio.wait_for(self.said.get(), 10)
+        return await asyncio.wait_for(self.said.get(), UNTIL_ANSWER_S)
 
     async def answer(self):
         event = await self.event()

@@ -17,6 +17,15 @@ AGAIN = [
     "tests/monitoring/test_own_mappings.py",
     "tests/monitoring/test_websocket_door.py",
     "tests/monitoring/test_recording.py",
+    "tests/monitoring/test_snapshot.py",
+    "tests/monitoring/test_history.py",
+    "tests/monitoring/test_api_watches.py",
+    "tests/alerts/test_annotations.py",
+    "tests/alerts/test_api_alerts.py",
+    "tests/alerts/test_burning.py",
+    "tests/alerts/test_evaluation.py",
+    "tests/alerts/test_outbox.py",
+    "tests/alerts/test_sending.py",
     # of the pages those that ask the database in words of their own, for lists, states and histories
     "tests/frontend/test_catalogue_pages.py",
     "tests/frontend/test_jobs.py",
@@ -24,6 +33,7 @@ AGAIN = [
     "tests/frontend/test_compare.py",
     "tests/frontend/test_live_sources.py",
     "tests/frontend/test_live_targets.py",
+    "tests/frontend/test_live_alerts.py",
 ]
 
 
