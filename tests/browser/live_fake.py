@@ -106,7 +106,8 @@ class FakeLive:
         self.seq, self.now_ms = 100, START_MS
         self.watches = [WATCH] if has_watch else []
         self.stored, self.sockets, self.asked = [], [], []
-        self.refuses = self.is_gone = self.has_gap = False
+        self.refuses = self.is_gone = self.is_slow = self.has_gap = False
+        self.waiting = []
         self.holes, self.posted, self.refusal = [], [], None
         self.changes, self.notes = {}, NOTES
         page.route_web_socket(re.compile(r"/ws/live/$"), self._connected)
@@ -166,8 +167,21 @@ class FakeLive:
         if self.is_gone:
             route.abort()
             return
+        if self.is_slow:
+            self.waiting.append(route)
+            return
+        self._fulfill(route)
+
+    def answer_all(self):
+        """What was asked for while the server was slow."""
+        self.is_slow = False
+        while self.waiting:
+            self._fulfill(self.waiting.pop(0))
+
+    def _fulfill(self, route):
+        address = urlsplit(route.request.url)
         given = {name: values[0] for name, values in parse_qs(address.query).items()}
-        route.fulfill(json=self._document(self.asked[-1].split("?")[0], given))
+        route.fulfill(json=self._document(address.path.split("/api/v1/live/")[1], given))
 
     def _posted(self, route, path):
         self.posted.append((route.request.method, path.split("/api/v1/live/")[1], route.request.post_data_json))

@@ -248,6 +248,7 @@ class Screen {
     showAlerts(shown.alerts, view.zone, nowMs);
     showEvents(shown);
     showHealth(sources, last ? Math.max(0, nowMs - last.ts_ms) : 0);
+    this.toolbar.showProblem(this.feed.problem);
     if (!shown.grid || !shown.now || !view.watch) return;
     showStrip(shown);
     this.showCharts(shown);
