@@ -12,13 +12,16 @@ from django.conf import settings
 from django.db import DatabaseError, close_old_connections
 
 from config.celery import EmbeddedWorker
-from monitoring import running
+from monitoring.live import service
+from monitoring.live.ticker import Step
 from planner import jobs, tasks
 from planner.simulating import under_load
 
 logger = logging.getLogger(__name__)
 
 Message = dict[str, Any]
+STEPS: tuple[Step, ...] = ()
+"""What fills parts of every snapshot of the live view, in this order."""
 
 
 class Background:
@@ -35,13 +38,13 @@ class Background:
         if settings.SIMULATE_AT_START:
             await sync_to_async(under_load.submit_first)()
         self._reaper = asyncio.create_task(_reap_forever())
-        await running.start()
+        await service.start(STEPS)
         # Telemetry makes many objects: each sweep would look through all that is loaded, which halves its rate.
         gc.freeze()
 
     async def stop(self) -> None:
         jobs.stopping.set()
-        await running.stop()
+        await service.stop()
         if self._reaper is not None:
             self._reaper.cancel()
             with contextlib.suppress(asyncio.CancelledError):

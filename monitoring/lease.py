@@ -16,6 +16,8 @@ from monitoring.models import Lease
 WRITER = "writer"
 HELD_FOR = timedelta(seconds=6)
 RENEWED_EVERY_S = 2.0
+ASKED_EVERY_S = 1.0
+"""By who does not hold it: another one has taken over at most so long after it ran out."""
 
 
 class Lost(Exception):

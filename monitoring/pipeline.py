@@ -15,13 +15,15 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Protocol
 
 from django.db import DatabaseError, close_old_connections, connection, transaction
 
 from monitoring import inbox
 from monitoring.inbox import Offer
-from monitoring.lease import RENEWED_EVERY_S, Holder, Lost
+from monitoring.lease import ASKED_EVERY_S, RENEWED_EVERY_S, Holder, Lost
 from monitoring.storage import retention
+from monitoring.storage.told import Told
 from monitoring.storage.writer import Writer
 
 logger = logging.getLogger(__name__)
@@ -48,6 +50,19 @@ class Refused(Exception):
     """The offer cannot be stored, and trying again at once would not help. The text says why."""
 
 
+class Follower(Protocol):
+    """Whoever keeps what was sorted in, while this process is the one that writes. Called in the writer's thread."""
+
+    def begin(self) -> None:
+        """Reads what is stored: from now on this process writes, or something of what it wrote was not told."""
+
+    def follow(self, told: Told) -> None:
+        """Takes what was committed."""
+
+    def end(self) -> None:
+        """Forgets: another process writes. Called in the event loop."""
+
+
 @dataclass(slots=True)
 class _Waiting:
     offer: Offer
@@ -57,7 +72,7 @@ class _Waiting:
 class Pipeline:
     """One a process: doors offer, a committer commits, and where this process holds the lease a writer sorts in."""
 
-    def __init__(self) -> None:
+    def __init__(self, follower: Follower | None = None) -> None:
         self._waiting: deque[_Waiting] = deque()
         self._bytes = 0
         self._offered = asyncio.Event()
@@ -69,6 +84,7 @@ class Pipeline:
         self._holder, self._writer = Holder(), Writer()
         self._is_leading = False
         self._epoch: int | None = None
+        self._follower, self._followed = follower, False
 
     # --- for doors ----------------------------------------------------------------------------------------------
 
@@ -81,6 +97,11 @@ class Pipeline:
     def is_leading(self) -> bool:
         """Whether this process is the one that writes."""
         return self._is_leading
+
+    async def as_leader[Result](self, function: Callable[[], Result]) -> Result:
+        """The function's result, in a transaction between the writer's own, that ends only while this process is the
+        one that writes. Raises Lost where it is not."""
+        return await self._in(self._drains, lambda: self._required(function))
 
     async def offer(self, offer: Offer) -> bool:
         """Waits for room, then until it is committed; whether it was new. Raises Refused."""
@@ -191,7 +212,7 @@ class Pipeline:
         loop = asyncio.get_running_loop()
         while True:
             try:
-                if loop.time() - renewed >= RENEWED_EVERY_S:
+                if loop.time() - renewed >= (RENEWED_EVERY_S if self._is_leading else ASKED_EVERY_S):
                     self._lead(await self._in(self._drains, self._holder.take))
                     renewed = loop.time()
                 more = self._is_leading and await self._in(self._drains, self._drain)
@@ -220,14 +241,29 @@ class Pipeline:
 
     def _drain(self) -> bool:
         """Whether there may be more."""
+        if self._follower is None:
+            return self._required(self._writer.drain).frames > 0
+        if not self._followed:
+            self._follower.begin()
+        self._followed = False  # until it was told of what follows
+        stored = self._required(self._writer.drain)
+        self._follower.follow(stored.told)
+        self._followed = True
+        return stored.frames > 0
+
+    def _required[Result](self, function: Callable[[], Result]) -> Result:
         with transaction.atomic():
             self._holder.require()
-            return self._writer.drain().frames > 0
+            return function()
 
     def _lead(self, leads: bool) -> None:
         if leads and self._holder.epoch != self._epoch:
             self._writer.forget()  # another one may have written since
             self._epoch = self._holder.epoch
+            self._followed = False
+        if self._follower is not None and self._is_leading and not leads:
+            self._followed = False
+            self._follower.end()
         self._is_leading = leads
 
     async def _rest(self) -> None:

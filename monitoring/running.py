@@ -6,7 +6,7 @@ import asyncio
 
 from monitoring import mappings
 from monitoring.intake import Intake
-from monitoring.pipeline import Pipeline
+from monitoring.pipeline import Follower, Pipeline
 from monitoring.scraping import Scraping
 
 _running: list[tuple[Intake, Scraping]] = []
@@ -16,10 +16,11 @@ class NotRunning(Exception):
     """This process takes no telemetry: it is starting, or ending."""
 
 
-async def start() -> Intake:
-    """Begins to take telemetry, the mappings read, so that the first message does not wait for them."""
+async def start(follower: Follower | None = None) -> Intake:
+    """Begins to take telemetry, the mappings read, so that the first message does not wait for them.
+    A follower is told of all that this process sorts in."""
     await asyncio.to_thread(mappings.compiled_for, ())
-    intake = Intake(Pipeline())
+    intake = Intake(Pipeline(follower))
     intake.pipeline.start()
     scraping = Scraping(intake)
     scraping.start()

@@ -54,6 +54,10 @@ _ALL = (
     Signal("utilisation", "gauge", "1", "Busy share of the instances.", ()),
     Signal("kv_cache_utilisation", "gauge", "1", "Share of the KVCache memory that is in use.", ()),
     Signal("threshold_tokens", "gauge", "token", "The routing threshold t that is in force.", ()),
+    # --- what we recommend, as we have recorded it
+    Signal("recommended_threshold_tokens", "gauge", "token", "The threshold t that was recommended.", ("watch",)),
+    Signal("recommended_instances", "gauge", "instance", "Instances of a role that were recommended.", ("watch",)),
+    Signal("lambda_max_rps", "gauge", "request/s", "The most that the deployment sustains as it is.", ("watch",)),
     # --- transfers of KVCache
     Signal("kv_transfer_bytes", "counter", "byte", "KVCache sent to other instances.", ("link",)),
     Signal("kv_transfer_s", "histogram", "s", "Time that a KVCache took to be sent.", ("link",)),
@@ -64,6 +68,10 @@ _ALL = (
 )  # fmt: skip
 SIGNALS = {signal.name: signal for signal in _ALL}
 """By name."""
+OURS = ("recommended_threshold_tokens", "recommended_instances", "lambda_max_rps")
+"""What we recommend, and record ourselves."""
+TOLD = {name: signal for name, signal in SIGNALS.items() if name not in OURS}
+"""What others may tell."""
 FROM_ROLE: dict[str, dict[str, str]] = {
     "route": {"prfaas": "remote", "prefill": "local"},
     "stage": {"prfaas": "prefill", "prefill": "prefill", "decode": "decode"},

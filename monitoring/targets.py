@@ -16,7 +16,7 @@ from monitoring import asking, mappings, registry
 from monitoring.mapping import dry_run
 from monitoring.mapping.dry_run import Report
 from monitoring.models import Fetched, Pull, Source, Target
-from monitoring.signals import SIGNALS
+from monitoring.signals import TOLD
 from monitoring.sources.fetching import Failed, Fetcher, is_withheld
 
 SOURCE = ("name", "labels", "systems", "enabled")
@@ -171,7 +171,7 @@ def _of_query(query: Any) -> Iterator[tuple[str, str]]:
 
 def _of_meaning(query: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     signal, name, kind, scale = (query.get(field) for field in ("signal", "name", "kind", "scale"))
-    allowed = [each.name for each in SIGNALS.values() if each.kind != "histogram"]
+    allowed = [each.name for each in TOLD.values() if each.kind != "histogram"]
     if signal is not None and signal not in allowed:
         listed = f"must be one of {', '.join(allowed)}, got {signal!r:.60}"
         yield ".signal", f"{listed}; of histograms ask for the parts by their names"

@@ -11,6 +11,25 @@ settings.register_profile("thorough", max_examples=1000, **COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(tmp_path_factory):
+    """SQLite in a file, as the product has it: of one in memory nobody waits for the lock, but fails at once."""
+    from django.db import connection
+
+    if connection.vendor == "sqlite":
+        connection.settings_dict["TEST"]["NAME"] = str(tmp_path_factory.mktemp("database") / "test.sqlite3")
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup, django_db_blocker):
+    """Readers and the writer do not hold each other up, as with the server."""
+    from django.db import connection
+
+    with django_db_blocker.unblock():
+        if connection.vendor == "sqlite":
+            connection.cursor().execute("PRAGMA journal_mode=WAL")
+
+
 @pytest.fixture(scope="module")
 def shipped(django_db_setup, django_db_blocker):
     """What the product ships with is stored, once for a module: each of its tests takes back what it changes."""

@@ -68,7 +68,7 @@ class QueryView(APIView):
     )
     def get(self, request: Request) -> Response:
         start_ms, end_ms = window(request.query_params, int(time.time() * 1000))
-        points = _whole(request.query_params, "points", query.MOST_POINTS, 2, query.MOST_POINTS)
+        points = whole(request.query_params, "points", query.MOST_POINTS, 2, query.MOST_POINTS)
         asked = query.window(start_ms, end_ms, points)
         found = query.lines(_matching(request), asked)
         return Response(
@@ -127,16 +127,17 @@ def _moment(given: Mapping[str, str], field: str, now_ms: int, otherwise: int) -
         return otherwise
     if ago := AGO.match(text):
         return now_ms - int(ago[1]) * UNITS_MS[ago[2]]
-    if not text.isdigit() or len(text) > 15:
+    if not (text.isascii() and text.isdigit()) or len(text) > 15:
         raise ValidationError({field: f"must be epoch milliseconds, or ago as -15m, -6h or -2d, got {text[:40]!r}"})
     return int(text)
 
 
-def _whole(given: Mapping[str, str], field: str, otherwise: int, least: int, most: int) -> int:
+def whole(given: Mapping[str, str], field: str, otherwise: int, least: int, most: int) -> int:
+    """A number that is given, or another. Raises ValidationError."""
     text = given.get(field, "")
     if not text:
         return otherwise
-    if not text.isdigit() or not least <= int(text[:9]) <= most:
+    if not (text.isascii() and text.isdigit()) or not least <= int(text[:18]) <= most:
         raise ValidationError({field: f"must be a whole number from {least} to {most}, got {text[:40]!r}"})
     return int(text)
 

@@ -2,11 +2,13 @@
 
 from django.urls import URLPattern, URLResolver, path
 
+from monitoring.api.live import HistoryView, SnapshotView, TicksView
 from monitoring.api.mappings import MappingsView, MappingView
 from monitoring.api.query import ExportView, QueryView, SeriesView
 from monitoring.api.recording import RecordingView
 from monitoring.api.sources import SourcesView, SourceView, TokensView, TokenView
 from monitoring.api.targets import PullsView, PullTestView, PullView, TargetsView, TargetTestView, TargetView
+from monitoring.api.watches import EnteredView, WatchesView, WatchView
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("sources/", SourcesView.as_view(), name="live-sources-list"),
@@ -24,5 +26,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("series/", SeriesView.as_view(), name="live-series"),
     path("query/", QueryView.as_view(), name="live-query"),
     path("export/", ExportView.as_view(), name="live-export"),
+    path("snapshot/", SnapshotView.as_view(), name="live-snapshot"),
+    path("ticks/", TicksView.as_view(), name="live-ticks"),
+    path("watches/", WatchesView.as_view(), name="live-watches-list"),
+    path("watches/<slug:name>/", WatchView.as_view(), name="live-watch"),
+    path("watches/<slug:name>/entered/", EnteredView.as_view(), name="live-watch-entered"),
+    path("watches/<slug:name>/history/", HistoryView.as_view(), name="live-watch-history"),
     path("recording/", RecordingView.as_view(), name="live-recording"),
 ]

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from monitoring.signals import PLACE, SIGNALS, VALUES
+from monitoring.signals import PLACE, TOLD, VALUES
 
 MOST_RULES = 1000
 MOST_PREFIXES = 20
@@ -66,9 +66,9 @@ class Rule(Table):
 
     @model_validator(mode="after")
     def _fits_its_signal(self) -> Self:
-        signal = SIGNALS.get(self.signal)
+        signal = TOLD.get(self.signal)
         if signal is None:
-            raise ValueError(f"signal: {self.signal} is no signal of ours; allowed: {', '.join(SIGNALS)}")
+            raise ValueError(f"signal: {self.signal} is no signal of ours; allowed: {', '.join(TOLD)}")
         _require_labels(self, (*PLACE, *signal.labels))
         if self.kind is not None and self.kind != signal.kind:
             raise ValueError(f"kind: {self.kind} is not what {self.signal} is; allowed: {signal.kind}")

@@ -1,4 +1,5 @@
-"""The sources of a replay where its database is the server's: made, with a new token, or a target to be scraped."""
+"""The sources of a replay where its database is the server's: made, with a new token, or a target to be scraped; and
+the watch that shows them."""
 
 from __future__ import annotations
 
@@ -7,12 +8,13 @@ from collections.abc import Sequence
 from django.db import transaction
 
 from monitoring import tokens
-from monitoring.models import Source, Target
+from monitoring.models import Source, Target, Watch
 from monitoring.replaying.emulated import Emulated
 from monitoring.replaying.playing import Pages, door
 
 PREFIX = "demo-"
 """How the names of its sources begin, so that nobody takes them for others."""
+WATCH = "demo"
 SCRAPED_EVERY_S, TIMEOUT_S = 1.0, 0.9
 
 
@@ -32,6 +34,17 @@ def install(sources: Sequence[Emulated], pages: Pages | None) -> dict[str, str]:
             else:
                 found[each.name] = tokens.create(source)[1]
     return found
+
+
+def watch(scenario: str, title: str, link: str | None) -> None:
+    """What is replayed is watched, as a deployment of that scenario; what somebody has changed of the watch stays."""
+    watched, is_new = Watch.objects.get_or_create(
+        name=WATCH,
+        defaults={"title": f"Demo: {title}"[:200], "scenario": scenario[:200], "links": [link] if link else []},
+    )
+    if not is_new and watched.scenario != scenario[:200]:
+        watched.scenario = scenario[:200]
+        watched.save(update_fields=["scenario", "changed_at"])
 
 
 def _target(source: Source, url: str) -> None:

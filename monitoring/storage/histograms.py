@@ -27,8 +27,8 @@ class Observed:
     counts: Array
 
 
-def store(given: Sequence[tuple[Known, Mapped]], days: set[int]) -> None:
-    """Inserts the samples that are not there yet, and makes the rollups again that they change.
+def store(given: Sequence[tuple[Known, Mapped]], days: set[int]) -> list[tuple[Known, Point]]:
+    """Inserts the samples that are not there yet, and makes the rollups again that they change; the new ones.
 
     `days` are those whose partition is known to be there.
     """
@@ -49,6 +49,7 @@ def store(given: Sequence[tuple[Known, Mapped]], days: set[int]) -> None:
         buckets = {(known, ts_ms // size * size) for known, ts_ms in dirty}
         rows += [again(known, bucket, resolution_s) for known, bucket in buckets]
     tables.upsert(rows)
+    return list(new.values())
 
 
 def _row(known: Known, point: Point) -> tuple[Any, ...]:

@@ -26,11 +26,12 @@ from monitoring.storage.rollups import (
     starts,
 )
 from monitoring.storage.series import Book, Known, wanted
+from monitoring.storage.told import COUNTER, DELTA, GAUGE, KINDS, Scalars, Told
 from monitoring.wire import Mapped, unpacked
 
 MOST_FRAMES = 2_000
-MOST_POINTS = 200_000
-"""Of one transaction."""
+MOST_POINTS = 50_000
+"""Of one transaction: snapshots wait for its end."""
 NEVER = -1
 
 
@@ -40,6 +41,7 @@ class Stored:
 
     frames: int
     points: int
+    told: Told
 
 
 class Writer:
@@ -53,20 +55,23 @@ class Writer:
         try:
             with transaction.atomic():
                 frames = _oldest()
-                self.store([(frame.source_id, series) for frame in frames for series in unpacked(bytes(frame.payload))])
+                told = self.store(
+                    [(frame.source_id, series) for frame in frames for series in unpacked(bytes(frame.payload))]
+                )
                 Frame.objects.filter(pk__in=[frame.pk for frame in frames]).delete()
         except BaseException:
             self.forget()
             raise
-        return Stored(len(frames), sum(frame.points for frame in frames))
+        return Stored(len(frames), sum(frame.points for frame in frames), told)
 
     def forget(self) -> None:
         """What a failed transaction has left in memory is not in the database."""
         self.book.clear()
         self.memory.clear()
 
-    def store(self, given: Sequence[tuple[int, Mapped]]) -> None:
+    def store(self, given: Sequence[tuple[int, Mapped]]) -> Told:
         """Samples and rollups of mapped series by their source. Call it within a transaction."""
+        told = Told()
         keys = [(wanted(source_id, series), series) for source_id, series in given if series.points]
         self.book.find((key, series.wrap_bits) for key, series in keys)
         scalar: list[tuple[Known, Mapped]] = []
@@ -74,10 +79,11 @@ class Writer:
         for key, series in keys:
             (counted if isinstance(series.points[0].value, Histogram) else scalar).append((self.book[key], series))
         if scalar:
-            self._scalars(scalar)
-        histograms.store(counted, self.memory.days)
+            self._scalars(scalar, told)
+        told.histograms = histograms.store(counted, self.memory.days)
+        return told
 
-    def _scalars(self, given: Sequence[tuple[Known, Mapped]]) -> None:
+    def _scalars(self, given: Sequence[tuple[Known, Mapped]], told: Told) -> None:
         self.memory.meet({known.id: known.wrap_bits for known, _ in given})
         samples, kinds = _arrays(given)
         slots = _slots(self.memory, samples.series)
@@ -88,9 +94,9 @@ class Writer:
             samples = _some(samples, ~is_late)
             slots = slots[~is_late]
         if samples.series.size:
-            self._fresh(samples, slots, kinds)
+            told.scalars.append(self._fresh(samples, slots, kinds))
 
-    def _fresh(self, samples: Samples, slots: Ints, kinds: dict[int, str]) -> None:
+    def _fresh(self, samples: Samples, slots: Ints, kinds: dict[int, str]) -> Scalars:
         """Samples later than all before them of their series: nothing that is stored changes but what is open."""
         partitions.ensure(samples.ts_ms, self.memory.days)
         tables.insert_scalars(samples.series, samples.ts_ms, samples.value, samples.start_ms)
@@ -105,10 +111,7 @@ class Writer:
                 tables.upsert(tables.plain(whole, resolution_s))
                 self.memory.keep(whole, at, resolution_s)
         _remember(self.memory, samples, slots)
-
-
-GAUGE, COUNTER, DELTA = 0, 1, 2
-KINDS = {"gauge": GAUGE, "counter": COUNTER, "delta": DELTA}
+        return Scalars(samples, found, kind)
 
 
 def _oldest() -> list[Frame]:

@@ -12,7 +12,7 @@ from planner.engine.search import Problem, best, surface
 from planner.engine.throughput import Form, evaluate, work
 from planner.evaluation import whatif
 from planner.scenario import load
-from tests.benchmarks import prefix_cache, purchases, sensitivity, simulation, simulation_modes, telemetry, traces
+from tests.benchmarks import live, prefix_cache, purchases, sensitivity, simulation, simulation_modes, telemetry, traces
 from tests.engine import plain
 from tests.engine.case_study import prfaas_pd
 from tests.engine.queues import simulated_waits
@@ -95,6 +95,7 @@ def main():
     print(*simulation_modes.lines(), sep="\n")
     print(*prefix_cache.lines(), sep="\n")
     print(*telemetry.lines(), sep="\n")
+    print(*live.lines(), sep="\n")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.patience import UNTIL_SHOWN_MS
 from tests.stack.installation import PASSWORD, Installation
 
 CHROMIUM = Path(os.environ.get("CHROMIUM", "/usr/bin/chromium"))
@@ -45,7 +46,7 @@ def server(tmp_path_factory):
     # Patient with heartbeats: a machine busy with other tests is not a dead worker.
     variables = {
         "DJANGO_SETTINGS_MODULE": "tests.browser.settings",
-        "JOB_HEARTBEAT_TIMEOUT_S": "10",
+        "JOB_HEARTBEAT_TIMEOUT_S": "20",
         "PLANNER_CASE_STUDY_REQUESTS": "1000",
         "PLANNER_CASE_STUDY_REPLICATIONS": "2",
     }
@@ -58,8 +59,9 @@ def server(tmp_path_factory):
 # Playwright keeps an event loop in this thread, in which no asynchronous test could run: it ends with this package.
 @pytest.fixture(scope="package")
 def chromium():
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=UNTIL_SHOWN_MS)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
         yield browser
@@ -120,6 +122,7 @@ def visit(chromium, server):
 
         def new(width=1280, **options):
             context = chromium.new_context(viewport={"width": width, "height": 900}, **options)
+            context.set_default_timeout(UNTIL_SHOWN_MS)
             closing.callback(context.close)
             visitors.append(Visitor(context.new_page(), server))
             return visitors[-1]

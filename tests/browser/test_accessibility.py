@@ -125,7 +125,7 @@ def made(server):
     jobs = [answer.document["id"] for answer in answers]
     read = server.bring("model", "tiny.json", json.dumps(CONFIG).encode())
     for job in jobs:
-        ended = server.when_ended(job, within_s=120)
+        ended = server.when_ended(job, within_s=60)
         assert ended["state"] == "succeeded", ended
     asked = [
         f"/live/{kind}/{described['name']}/"

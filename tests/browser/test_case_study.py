@@ -193,7 +193,7 @@ def test_an_address_with_unusable_values_says_which_and_shows_the_scenario_as_sh
     page = visitor.open("/case-study/?t=abc&np=99&scenario=zzz&form=bar")
     page.get_by_text("The address held no usable value for: scenario, threshold, split, form").wait_for()
     visitor.whatif_ms()
-    assert page.locator("#lambda-max").inner_text() == "3.122"
+    expect(page.locator("#lambda-max")).to_have_text("3.122")
 
 
 def test_on_paper_every_chart_is_drawn_and_light(visit):
@@ -201,8 +201,8 @@ def test_on_paper_every_chart_is_drawn_and_light(visit):
     page = visitor.open()
     visitor.whatif_ms()
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
-    assert page.locator("[data-plot] .main-svg").count() >= 4
+    expect(page.locator("[data-plot] .main-svg").nth(3)).to_be_attached()
     for plot in page.locator("[data-plot]").all():
         assert plot.locator(".main-svg").first.evaluate("svg => svg.style.background") == "rgb(255, 255, 255)"
     page.evaluate("window.dispatchEvent(new Event('afterprint'))")
-    assert page.locator("html").get_attribute("data-bs-theme") == "dark"
+    expect(page.locator("html")).to_have_attribute("data-bs-theme", "dark")

@@ -140,9 +140,9 @@ def test_a_list_is_narrowed_and_sorted_by_keyboard_and_its_address_keeps_it(visi
     page.get_by_role("link", name="Memory").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("columnheader", name=re.compile("^Memory"))).to_have_attribute("aria-sort", "descending")
-    assert page.locator("tbody tr").first.get_attribute("data-entry") == "h200"
+    expect(page.locator("tbody tr").first).to_have_attribute("data-entry", "h200")
     page.reload()
-    assert page.locator("tbody tr").first.get_attribute("data-entry") == "h200"
+    expect(page.locator("tbody tr").first).to_have_attribute("data-entry", "h200")
 
 
 def test_a_laptop_shows_every_offer_whole(visitor):

@@ -38,7 +38,7 @@ def test_each_chart_is_drawn_with_caption_provenance_units_table_and_exports(vis
         shown = figure(page, chart)
         shown.locator(".main-svg").first.wait_for()
         expect(shown.locator("[data-caption]")).to_contain_text(re.compile(r"\w{3,}.*\."))
-        assert shown.locator("[data-caption] abbr.prov").count() >= 1
+        expect(shown.locator("[data-caption] abbr.prov").first).to_be_attached()
         for axis in (".xtitle", ".ytitle"):
             expect(shown.locator(axis)).to_have_text(UNITS)
         shown.locator("summary").click()
@@ -93,7 +93,7 @@ def test_numbers_of_the_charts_are_those_of_the_catalogue(visitor):
 def test_what_is_extrapolated_is_shaded_and_named(visitor):
     shown = figure(opened(visitor, "profiles/ring-2-5-1t-h200x8"), "prefill")
     expect(shown.locator(".annotation", has_text="extrapolated")).to_have_count(2)
-    assert shown.locator(".shapelayer path").count() == 2
+    expect(shown.locator(".shapelayer path")).to_have_count(2)
 
 
 def test_a_fit_is_chosen_and_drawn_over_the_record(visitor):

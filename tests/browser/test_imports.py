@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from planner.catalog.traces.generate import conversations
+from tests.patience import UNTIL_RESULT_MS
 
 HYBRID = {
     "model_type": "qwen3_next", "architectures": ["Qwen3NextForCausalLM"], "num_hidden_layers": 8, "hidden_size": 1024,
@@ -67,7 +68,7 @@ def test_a_trace_is_stored_by_a_job_with_progress_and_linked(brings):
     expect(page.get_by_role("region", name="Mapping")).to_contain_text("input_length")
     page.get_by_role("button", name="Store 1 entry").click()
     page.wait_for_url("**/jobs/*/")
-    expect(page.get_by_role("link", name="Open busy-hour")).to_be_visible(timeout=30_000)
+    expect(page.get_by_role("link", name="Open busy-hour")).to_be_visible(timeout=UNTIL_RESULT_MS)
     page.get_by_role("link", name="Open busy-hour").click()
     expect(page).to_have_url(re.compile("/catalogue/traffic/busy-hour/$"))
 
@@ -95,7 +96,7 @@ def test_a_trace_is_stored_in_the_unit_and_under_the_name_that_the_fields_show(b
     page.get_by_label("Name in the catalogue").fill("quick-hour")
     page.get_by_role("button", name="Store 1 entry").click()
     page.wait_for_url("**/jobs/*/")
-    expect(page.get_by_role("link", name="Open quick-hour")).to_be_visible(timeout=30_000)
+    expect(page.get_by_role("link", name="Open quick-hour")).to_be_visible(timeout=UNTIL_RESULT_MS)
     page.locator("summary", has_text="Frozen input document").click()
     expect(page.locator("main")).to_contain_text('"timestamp_unit": "us"')
 
@@ -114,7 +115,7 @@ def test_pasted_text_over_the_limit_comes_back_with_what_to_do(visitor):
     visitor.sign_in()
     page.locator("#text").evaluate("(area) => { area.value = 'x'.repeat(9 * 2 ** 20); }")
     page.get_by_role("button", name="Read it").click()
-    expect(page.get_by_role("alert")).to_be_focused(timeout=30_000)
+    expect(page.get_by_role("alert")).to_be_focused(timeout=UNTIL_RESULT_MS)
     page.get_by_role("alert").get_by_role("link", name="Its text").click()
     expect(page.locator("#text")).to_be_focused()
     # The browser tells of the status of the page itself; nothing else may be told.

@@ -5,8 +5,7 @@ import re
 from playwright.sync_api import expect
 
 from tests.browser.test_accessibility import complaints
-
-UNTIL_RESULT_MS = 180_000
+from tests.patience import UNTIL_RESULT_MS
 
 
 def done(page):
@@ -28,9 +27,9 @@ def test_an_optimisation_is_watched_to_its_result(visitor):
     visitor.optimise()
     page = visitor.page
     expect(page.locator("[data-connection]")).to_have_text("live")
-    expect(page.locator('[data-fact="done"]')).to_have_text(re.compile(r"^[1-9]\d* / 188"), timeout=20_000)
+    expect(page.locator('[data-fact="done"]')).to_have_text(re.compile(r"^[1-9]\d* / 188"), timeout=UNTIL_RESULT_MS)
     seen = done(page)
-    expect(page.locator('[data-fact="done"]')).not_to_have_text(f"{seen} / 188", timeout=20_000)
+    expect(page.locator('[data-fact="done"]')).not_to_have_text(f"{seen} / 188", timeout=UNTIL_RESULT_MS)
     assert done(page) > seen
     outcome = page.locator("[data-outcome]")
     expect(outcome).to_be_visible(timeout=UNTIL_RESULT_MS)
@@ -59,7 +58,7 @@ def test_another_is_cancelled(visitor):
     assert visitor.server.job(job)["cancel_requested"] is False
     page.get_by_role("button", name="Cancel").click()
     page.get_by_role("button", name="Cancel the job").click()
-    expect(page.locator("[data-state-text]")).to_have_text("cancelled", timeout=10_000)
+    expect(page.locator("[data-state-text]")).to_have_text("cancelled", timeout=UNTIL_RESULT_MS)
     expect(page.get_by_role("button", name="Run again")).to_be_visible()
     page.goto(visitor.server.address + "/jobs/")
     expect(page.locator(f'[data-job="{job}"] [data-state-text]')).to_have_text("cancelled")
@@ -69,14 +68,14 @@ def test_a_killed_server_is_said_and_the_page_recovers(visit):
     visitor = visit()
     job = visitor.optimise()
     page = visitor.page
-    expect(page.locator('[data-fact="done"]')).to_have_text(re.compile(r"^[1-9]"), timeout=20_000)
+    expect(page.locator('[data-fact="done"]')).to_have_text(re.compile(r"^[1-9]"), timeout=UNTIL_RESULT_MS)
     visitor.server.kill_server()
-    expect(page.locator("[data-connection]")).to_contain_text("the server is silent since", timeout=20_000)
+    expect(page.locator("[data-connection]")).to_contain_text("the server is silent since", timeout=UNTIL_RESULT_MS)
     visitor.server.start_server()
-    expect(page.locator("[data-connection]")).to_have_text("live", timeout=60_000)
-    expect(page.locator("[data-attempt]")).to_be_visible(timeout=60_000)
+    expect(page.locator("[data-connection]")).to_have_text("live", timeout=UNTIL_RESULT_MS)
+    expect(page.locator("[data-attempt]")).to_be_visible(timeout=UNTIL_RESULT_MS)
     expect(page.locator("[data-attempt]")).to_contain_text("Attempt 2: taken up again after its worker died.")
     visitor.server.request("POST", f"/api/v1/jobs/{job}/cancel/")
-    expect(page.locator("[data-state-text]")).to_have_text("cancelled", timeout=10_000)
+    expect(page.locator("[data-state-text]")).to_have_text("cancelled", timeout=UNTIL_RESULT_MS)
     # The browser itself complains of what it could not reach; that is what this test is about.
     visitor.complaints = [text for text in visitor.complaints if "ERR_CONNECTION" not in text]

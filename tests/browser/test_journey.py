@@ -12,7 +12,8 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
-from tests.browser.test_optimiser import UNTIL_RESULT_MS, answer
+from tests.browser.test_optimiser import answer
+from tests.patience import UNTIL_RESULT_MS
 
 CONFIG = {
     "model_type": "qwen3_next", "num_hidden_layers": 48, "hidden_size": 2048, "num_attention_heads": 16,

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-UNTIL_RESULT_MS = 60_000
+from tests.patience import UNTIL_RESULT_MS
 
 
 def type_prices(page):

@@ -4,7 +4,8 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.test_optimiser import UNTIL_RESULT_MS, answer, fits
+from tests.browser.test_optimiser import answer, fits
+from tests.patience import UNTIL_RESULT_MS
 
 CHARTS = ("ttft", "over-time")
 

@@ -4,8 +4,9 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.test_optimiser import UNTIL_RESULT_MS, answer, fits
+from tests.browser.test_optimiser import answer, fits
 from tests.browser.test_simulate import simulate
+from tests.patience import UNTIL_RESULT_MS
 
 
 def test_a_planner_finds_where_ttft_turns_up_and_what_a_feature_does(visitor):

@@ -4,7 +4,8 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.test_optimiser import UNTIL_RESULT_MS, fits
+from tests.browser.test_optimiser import fits
+from tests.patience import UNTIL_RESULT_MS
 
 
 def test_a_press_of_the_button_fills_the_table_in_its_place(visit):

@@ -5,11 +5,12 @@ import contextlib
 import json
 import time
 
-from django.db import OperationalError, connection
+from django.db import connection
 
 from config.asgi import application
-from monitoring import directory, pipeline, running, scraping, tokens
+from monitoring import running, tokens
 from monitoring.models import Source
+from tests.patience import UNTIL_ANSWER_S
 
 
 def now_ms():
@@ -29,49 +30,24 @@ def source(name="gateway", **fields):
     return found, tokens.create(found)[1]
 
 
-def let_go():
-    """Django keeps a thread's connection to a database in memory for ever."""
-    if connection.connection is not None:
-        connection.connection.close()
-        connection.connection = None
-
-
 def closing(function):
     """Calls it, and ends the connection of the thread that it was called in."""
     try:
         return function()
     finally:
-        let_go()
-
-
-def patiently(function):
-    """As `closing`, and again while a table is locked: of a database in memory nobody waits for the lock."""
-    for _ in range(100):
-        try:
-            return closing(function)
-        except OperationalError as problem:
-            if "locked" not in str(problem):
-                raise
-            time.sleep(0.02)
-    return closing(function)
+        connection.close()
 
 
 def asked(function):
     """In a thread of its own."""
-    return asyncio.to_thread(patiently, function)
+    return asyncio.to_thread(closing, function)
 
 
-async def until(condition, within_s=10.0):
-    end = asyncio.get_running_loop().time() + within_s
+async def until(condition):
+    end = asyncio.get_running_loop().time() + UNTIL_ANSWER_S
     while not await asked(condition):
         assert asyncio.get_running_loop().time() < end
         await asyncio.sleep(0.02)
-
-
-def threads_let_go(monkeypatch):
-    monkeypatch.setattr(pipeline, "_with_fresh_connection", closing)
-    monkeypatch.setattr(directory, "_with_own_connection", patiently)
-    monkeypatch.setattr(scraping, "_with_own_connection", patiently)
 
 
 @contextlib.asynccontextmanager
@@ -102,7 +78,7 @@ class Socket:
 
     async def __aexit__(self, *_):
         await self.given.put({"type": "websocket.disconnect"})
-        await asyncio.wait_for(self.task, 10)
+        await asyncio.wait_for(self.task, UNTIL_ANSWER_S)
 
     async def _send(self, event):
         await self.said.put(event)
@@ -112,7 +88,7 @@ class Socket:
         await self.given.put({"type": "websocket.receive", key: text})
 
     async def event(self):
-        return await asyncio.wait_for(self.said.get(), 10)
+        return await asyncio.wait_for(self.said.get(), UNTIL_ANSWER_S)
 
     async def answer(self):
         event = await self.event()

@@ -24,11 +24,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 PROTOBUF = "application/x-protobuf"
 
 
-@pytest.fixture(autouse=True)
-def threads_let_go(monkeypatch):
-    senders.threads_let_go(monkeypatch)
-
-
 @pytest.fixture
 def secret():
     return senders.source()[1]

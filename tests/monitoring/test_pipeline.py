@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 
 import pytest
-from django.db import OperationalError, connection, transaction
+from django.db import OperationalError, transaction
 
 from monitoring import inbox, pipeline
 from monitoring.inbox import Offer
@@ -13,6 +13,7 @@ from monitoring.models import Frame, Lease, Sample, Series, Source
 from monitoring.pipeline import Full, Pipeline, Refused
 from monitoring.readings import Point
 from monitoring.wire import Mapped
+from tests.monitoring.senders import asked, until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 NOW_MS = 1_790_000_000_000
@@ -28,37 +29,6 @@ def offer(source, seq=None, at=0, points=1, **more):
     return Offer(source.pk, NOW_MS + at, [Mapped("link_rtt_s", "gauge", (("link", "wan"),), found)], seq, **more)
 
 
-@pytest.fixture(autouse=True)
-def threads_let_go(monkeypatch):
-    """Django keeps a thread's connection to a database in memory for ever: here each piece of work ends its own."""
-
-    def closing(function):
-        try:
-            return function()
-        finally:
-            let_go()
-
-    monkeypatch.setattr(pipeline, "_with_fresh_connection", closing)
-
-
-def let_go():
-    if connection.connection is not None:
-        connection.connection.close()
-        connection.connection = None
-
-
-def asked(function):
-    """In a thread of its own, as `asyncio.to_thread`."""
-
-    def closing():
-        try:
-            return function()
-        finally:
-            let_go()
-
-    return asyncio.to_thread(closing)
-
-
 @contextlib.asynccontextmanager
 async def running():
     found = Pipeline()
@@ -67,18 +37,6 @@ async def running():
         yield found
     finally:
         await found.stop()
-
-
-async def until(condition, within_s=10.0):
-    def holds():
-        # Threads that share a database in memory do not wait for each other's locks, as they do with one on disk.
-        with contextlib.suppress(OperationalError):
-            return condition()
-
-    end = asyncio.get_running_loop().time() + within_s
-    while not await asked(holds):
-        assert asyncio.get_running_loop().time() < end
-        await asyncio.sleep(0.02)
 
 
 # --- the inbox ---------------------------------------------------------------------------------------------------

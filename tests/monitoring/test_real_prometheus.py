@@ -15,6 +15,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from monitoring.sources import remote_write
+from tests.patience import UNTIL_ANSWER_S
 
 # where Debian's names and the projects' own differ
 NODE_EXPORTER = shutil.which("prometheus-node-exporter") or shutil.which("node_exporter")
@@ -47,11 +48,11 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-def until(condition, what: str, within_s: float = 40.0):
+def until(condition, what: str):
     """The first true value of `condition()`, asked ten times a second."""
-    end = time.monotonic() + within_s
+    end = time.monotonic() + 2 * UNTIL_ANSWER_S
     while not (value := condition()):
-        assert time.monotonic() < end, f"{what} did not happen within {within_s} s"
+        assert time.monotonic() < end, f"{what} did not happen within {2 * UNTIL_ANSWER_S} s"
         time.sleep(0.1)
     return value
 

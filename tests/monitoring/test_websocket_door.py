@@ -15,11 +15,6 @@ from tests.monitoring.senders import Socket, asked, frame, now_ms, taking
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@pytest.fixture(autouse=True)
-def threads_let_go(monkeypatch):
-    senders.threads_let_go(monkeypatch)
-
-
 @pytest.fixture
 def secret():
     return senders.source()[1]

@@ -16,6 +16,8 @@ from pathlib import Path
 import psutil
 import websockets.sync.client
 
+from tests.patience import PATIENCE, UNTIL_ANSWER_S
+
 ROOT = Path(__file__).resolve().parents[2]
 PASSWORD = "a password for the tests"
 HEARTBEAT_TIMEOUT_S = 5
@@ -29,10 +31,10 @@ def free_port():
 
 
 def until(condition, within_s, what="it"):
-    """The first true value of `condition()`, asked forty times a second."""
-    end = time.monotonic() + within_s
+    """The first true value of `condition()`, asked forty times a second; `within_s` is enough on a quiet machine."""
+    end = time.monotonic() + PATIENCE * within_s
     while not (value := condition()):
-        assert time.monotonic() < end, f"{what} did not happen within {within_s} s"
+        assert time.monotonic() < end, f"{what} did not happen within {PATIENCE} x {within_s} s"
         time.sleep(0.025)
     return value
 
@@ -120,7 +122,7 @@ class Installation:
         for process in (self.worker, self.server):
             if process is not None and process.poll() is None:
                 process.send_signal(signal.SIGTERM)
-                process.wait(20)
+                process.wait(UNTIL_ANSWER_S)
 
     def kill_server(self):
         self.server.kill()
@@ -149,7 +151,7 @@ class Installation:
         data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
         request = urllib.request.Request(self.address + path, data, headers, method=method)  # noqa: S310 - ours
         try:
-            with urllib.request.urlopen(request, timeout=20) as response:  # noqa: S310
+            with urllib.request.urlopen(request, timeout=UNTIL_ANSWER_S) as response:  # noqa: S310
                 return self._answer(response)
         except urllib.error.HTTPError as error:
             with error:

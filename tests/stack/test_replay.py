@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.monitoring.replayed import SCENARIO, simulated
+from tests.patience import UNTIL_ANSWER_S
 from tests.stack.installation import ROOT, Installation, is_gone, until
 
 DURATION_S, BROWN_OUT_BPS = 180.0, 3e9
@@ -29,7 +30,7 @@ def sent(running):
         env=running.environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=6 * UNTIL_ANSWER_S,
     )
     assert done.returncode == 0, done.stderr
     until(lambda: has_all(running, before_ms), 30, "the last sample of each source")
@@ -140,7 +141,18 @@ def test_a_server_with_a_demo_sends_to_itself_and_scrapes_its_pages(tmp_path):
         until(
             lambda: all(accepted(installation).get(f"demo-{name}") for name in NAMES), 40, "something from each source"
         )
+        until(lambda: shown(installation), 20, "a snapshot of what is replayed")
         children = installation.processes()
     finally:
         installation.stop()
     until(lambda: all(is_gone(child.pid) for child in children), 10, "the end of all that it started")
+
+
+def shown(installation):
+    """Whether the live view has the watch of the demo, with rates and a link."""
+    answer = installation.request("GET", "/api/v1/live/snapshot/")
+    if answer.status != 200:
+        return False
+    (watch,) = answer.document["watches"]
+    assert (watch["name"], watch["scenario"]) == ("demo", SCENARIO)
+    return watch["requests_rps"]["local"]["value"] is not None and watch["links"][0]["egress_bps"]["age"] == "live"

@@ -10,6 +10,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from planner.catalog.traces.generate import conversations
+from tests.patience import UNTIL_ANSWER_S
 from tests.stack.installation import HEARTBEAT_TIMEOUT_S, is_gone, until
 from tests.stack.work import FAILING, LONG
 
@@ -21,7 +22,7 @@ def messages(websocket):
     received = []
     while True:
         try:
-            received.append(json.loads(websocket.recv(timeout=20)))
+            received.append(json.loads(websocket.recv(timeout=UNTIL_ANSWER_S)))
         except ConnectionClosed as closed:
             return received, closed.rcvd.code
 

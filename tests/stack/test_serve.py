@@ -10,6 +10,7 @@ import time
 import pytest
 from websockets.sync.client import connect
 
+from tests.patience import UNTIL_ANSWER_S
 from tests.stack.installation import PASSWORD, ROOT, Installation, environment, is_gone, until
 from tests.stack.work import LONG
 
@@ -117,7 +118,7 @@ def test_below_a_path_behind_a_proxy_links_and_websockets_are_right(installation
         assert installation.request("GET", prefix + STYLESHEET).status == 200
         url = f"ws://127.0.0.1:{installation.port}{prefix}/ws/jobs/{answer.document['id']}/"
         with connect(url, origin=installation.address) as websocket:
-            assert websocket.recv(timeout=5)
+            assert websocket.recv(timeout=UNTIL_ANSWER_S)
 
 
 QUESTION = {

@@ -62,10 +62,19 @@ class Command(BaseCommand):
             self.stdout.flush()
             found = _simulated(given, options["seed"] + round_, duration_s, _look_s(options))
             sources = _chosen(emulated.sources(found, _link(given)), options["only"])
-            self._send(sources, day, duration_s, options)
+            self._send(given, sources, day, duration_s, options)
 
-    def _send(self, sources: Sequence[emulated.Emulated], day: Day, duration_s: float, options: dict[str, Any]) -> None:
+    def _send(
+        self,
+        simulated: Asked,
+        sources: Sequence[emulated.Emulated],
+        day: Day,
+        duration_s: float,
+        options: dict[str, Any],
+    ) -> None:
         given = _tokens(options["token"])
+        if not given:
+            installed.watch(options["scenario"] or options["what"], simulated.scenario.name, _link(simulated))
         sources = [each for each in sources if not given or each.name in given]
         pages = None if given or options["as_recorded"] else playing.Pages(LOCAL_HOST, _free_port())
         tokens = given or installed.install(sources, pages)

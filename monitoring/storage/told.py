@@ -1,0 +1,29 @@
+"""What the writer has sorted in, as it tells whoever keeps the latest of every series: nothing is read again for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from monitoring.readings import Point
+from monitoring.storage.rollups import Intervals, Ints, Samples
+from monitoring.storage.series import Known
+
+GAUGE, COUNTER, DELTA = 0, 1, 2
+KINDS = {"gauge": GAUGE, "counter": COUNTER, "delta": DELTA}
+
+
+@dataclass(frozen=True, slots=True)
+class Scalars:
+    """Samples later than all before them of their series, with what lies between; `kind` is one of KINDS' values."""
+
+    samples: Samples
+    found: Intervals
+    kind: Ints
+
+
+@dataclass(slots=True)
+class Told:
+    """Of one transaction. Samples that came late are not told."""
+
+    scalars: list[Scalars] = field(default_factory=list)
+    histograms: list[tuple[Known, Point]] = field(default_factory=list)
