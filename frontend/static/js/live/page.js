@@ -166,7 +166,7 @@ class Screen {
     const problem = document.querySelector("[data-objective-error]");
     place.dataset.pending = "yes";
     problem.textContent = "";
-    await this.dialogs.setObjective(this.watch(), value).catch(({ message }) => { problem.textContent = message; });
+    await this.dialogs.setObjective(this.view.watch, value).catch(({ message }) => { problem.textContent = message; });
     await this.askWatches();
     delete place.dataset.pending;
     this.draw();
