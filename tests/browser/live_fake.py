@@ -62,7 +62,9 @@ def advice(at, ts_ms):
 def watch_now(ts_ms, brown_out=None, **changes):
     at = points(ts_ms, brown_out)
     seen = {key: value(number, ts_ms) for key, number in at.items()}
-    link = {name: seen[f"{name}.wan"] for name in ("egress_bps", "capacity_bps", "rtt_s", "resent", "dropped_pps", "kv_bps")}
+    link = {
+        name: seen[f"{name}.wan"] for name in ("egress_bps", "capacity_bps", "rtt_s", "resent", "dropped_pps", "kv_bps")
+    }
     return {
         "name": NAME, "title": "Case study", "scenario": "case-study-prfaas-pd",
         "links": [{"name": "wan", "ingress_bps": value(None, None, "absent"), "utilisation": seen["link_utilisation.wan"], "is_clamped": False, **link}],
@@ -130,7 +132,9 @@ class FakeLive:
             self.sockets[-1].send(json.dumps(snapshot))
 
     def snapshot(self):
-        watches = [watch_now(self.now_ms, self.brown_out, **self.changes) | {"name": each["name"]} for each in self.watches]
+        watches = [
+            watch_now(self.now_ms, self.brown_out, **self.changes) | {"name": each["name"]} for each in self.watches
+        ]
         has = bool(watches)
         return {
             "v": 1, "seq": self.seq, "ts_ms": self.now_ms, "watches": watches, "sources": SOURCES if has else [],
@@ -196,7 +200,11 @@ class FakeLive:
         if path == "watches/":
             return self.watches
         if path == "ticks/":
-            return {"ticks": [each for each in self.stored if each["seq"] > int(given["since"])], "more": False, "gap": self.has_gap}
+            return {
+                "ticks": [each for each in self.stored if each["seq"] > int(given["since"])],
+                "more": False,
+                "gap": self.has_gap,
+            }
         if path == "annotations/":
             return {"annotations": self.notes if self.watches else [], "more": 0}
         if path.endswith("/history/"):
@@ -205,7 +213,14 @@ class FakeLive:
 
     def _history(self, start, end):
         step = max(SECOND, -(-(end - start) // 600 // SECOND) * SECOND)
-        times = [at for at in range(start // step * step, end, step) if at < self.now_ms and not any(begin <= at < end for begin, end in self.holes)]
+        times = [
+            at
+            for at in range(start // step * step, end, step)
+            if at < self.now_ms and not any(begin <= at < end for begin, end in self.holes)
+        ]
         rows = [points(at, self.brown_out) for at in times]
-        lines = {key: {name: [row[key] for row in rows] for name in ("mean", "low", "high")} for key in (rows[0] if rows else {})}
+        lines = {
+            key: {name: [row[key] for row in rows] for name in ("mean", "low", "high")}
+            for key in (rows[0] if rows else {})
+        }
         return {"step_ms": step, "ts_ms": times, "lines": lines, "lengths": None}
