@@ -1,4 +1,4 @@
-"""A server of snapshots as monitoring.live.messages has them, inside the browser: it says what a test tells it to say."""
+"""A server of snapshots as monitoring.live.messages has them, inside the browser: it says what a test tells it."""
 
 import json
 import math
@@ -44,7 +44,8 @@ def advice(at, ts_ms):
     t = at["recommended_threshold_tokens"]
     return {
         "at_ms": ts_ms, "objective": "throughput", "reason": "link_near_limit", "problems": [],
-        "sentence": "Link wan at 96 % of 6 Gbps and rising: raise t from 19.6K to 21.7K; Λ_max 2.75 req/s instead of 2.61; "
+        "sentence": "Link wan at 96 % of 6 Gbps and rising: raise t from 19.6K to 21.7K; "
+        "Λ_max 2.75 req/s instead of 2.61; "
         "converting one decode node would give 3.00.",
         "threshold_tokens": t, "threshold_low": 0.97 * t, "threshold_high": 1.03 * t, "other_threshold_tokens": 0.8 * t,
         "instances": {"prfaas": 4, "prefill": 4, "decode": 4}, "lambda_max_rps": {"current": 2.61, "recommended": 2.75},
@@ -67,16 +68,25 @@ def watch_now(ts_ms, brown_out=None, **changes):
     }
     return {
         "name": NAME, "title": "Case study", "scenario": "case-study-prfaas-pd",
-        "links": [{"name": "wan", "ingress_bps": value(None, None, "absent"), "utilisation": seen["link_utilisation.wan"], "is_clamped": False, **link}],
+        "links": [
+            {
+                "name": "wan", "ingress_bps": value(None, None, "absent"),
+                "utilisation": seen["link_utilisation.wan"], "is_clamped": False, **link,
+            }
+        ],
         "requests_rps": {route: seen[f"requests_rps.{route}"] for route in ("local", "remote")},
         "offload": seen["offload"], "failed_rps": seen["failed_rps"],
         "input_tps": value(51e3, ts_ms), "cached_tps": value(0.0, ts_ms), "output_tps": value(1900.0, ts_ms),
         "threshold_tokens": seen["threshold_tokens"] | {"origin": "telemetry", "by": ""},
         "roles": [
-            {"role": role, "instances": seen[f"instances.{role}"] | {"origin": "telemetry", "by": ""}, "busy": value(2.0, ts_ms), "utilisation": seen[f"utilisation.{role}"]}
+            {
+                "role": role, "instances": seen[f"instances.{role}"] | {"origin": "telemetry", "by": ""},
+                "busy": value(2.0, ts_ms), "utilisation": seen[f"utilisation.{role}"],
+            }
             for role in ("prfaas", "prefill", "decode")
         ],
-        "queues": [], "ttft_s": {"p50": 1.6, "p90": 3.4, "p99": 5.9, "count": 900.0, "window_s": 300.0, "ts_ms": ts_ms, "age": "live"},
+        "queues": [],
+        "ttft_s": {"p50": 1.6, "p90": 3.4, "p99": 5.9, "count": 900.0, "window_s": 60.0, "ts_ms": ts_ms, "age": "live"},
         "tpot_s": {}, "lengths": {"bounds": BOUNDS, "counts": COUNTS, "window_s": 900.0, "ts_ms": ts_ms, "age": "live"},
         "advice": advice(at, ts_ms), "points": at, **changes,
     }  # fmt: skip
@@ -85,18 +95,26 @@ def watch_now(ts_ms, brown_out=None, **changes):
 SOURCES = [
     {"name": "router", "state": "live", "age_ms": 400, "labels": {"role": "router"}, "skew_ms": 120, "problem": ""},
     {"name": "gateway", "state": "live", "age_ms": 900, "labels": {"link": "wan"}, "skew_ms": -40, "problem": ""},
-    {"name": "pd-decode", "state": "stale", "age_ms": 42_000, "labels": {}, "skew_ms": None, "problem": "connection refused"},
+    {"name": "pd-decode", "state": "stale", "age_ms": 42_000, "labels": {}, "skew_ms": None, "problem": "refused"},
 ]  # fmt: skip
 ALERT = {
     "id": 7, "rule": "link near its limit", "state": "firing", "severity": "warning", "since_ms": START_MS - 90_000,
-    "text": "wan: egress above 90 % of its capacity for 60 s", "watch": NAME, "value": 0.96, "acknowledged_by": "", "silenced_until_ms": None,
+    "text": "wan: egress above 90 % of its capacity for 60 s", "watch": NAME, "value": 0.96,
+    "acknowledged_by": "", "silenced_until_ms": None,
 }  # fmt: skip
 NOTES = [
-    {"id": 3, "ts_ms": START_MS - 420_000, "end_ms": START_MS - 90_000, "kind": "typed", "text": "provider works on the wan link", "watch": NAME},
-    {"id": 4, "ts_ms": START_MS - 240_000, "end_ms": None, "kind": "alertmanager", "text": "t set from 19,600 to 23,400", "watch": NAME},
+    {
+        "id": 3, "ts_ms": START_MS - 420_000, "end_ms": START_MS - 90_000, "kind": "typed",
+        "text": "provider works on the wan link", "watch": NAME,
+    },
+    {
+        "id": 4, "ts_ms": START_MS - 240_000, "end_ms": None, "kind": "alertmanager",
+        "text": "t set from 19,600 to 23,400", "watch": NAME,
+    },
 ]  # fmt: skip
 WATCH = {
-    "name": NAME, "title": "Case study", "scenario": "case-study-prfaas-pd", "clusters": [], "links": ["wan"], "headroom": 0.1, "objective": "throughput",
+    "name": NAME, "title": "Case study", "scenario": "case-study-prfaas-pd", "clusters": [], "links": ["wan"],
+    "headroom": 0.1, "objective": "throughput",
 }  # fmt: skip
 
 

@@ -247,13 +247,18 @@ def test_where_nothing_was_ever_sent_it_says_how_to_begin(screen):
     expect(here.page.locator("[data-notice]")).to_contain_text("no usable value for: range")
 
 
+FEWEST = """(plot) => {
+  plot.fewest = Infinity;
+  const look = () => { plot.fewest = Math.min(plot.fewest, plot.querySelectorAll("path.js-line").length); };
+  new MutationObserver(look).observe(plot, { childList: true, subtree: true });
+}"""
+
+
 def test_no_chart_is_blank_while_another_time_is_asked_for_or_cannot_be_had(screen):
     here = screen().open()
     plot = here.page.locator('[data-chart="egress"] [data-plot]')
     expect(plot.locator(".scatterlayer path.js-line").first).to_be_visible()
-    plot.evaluate(
-        "(plot) => { plot.fewest = Infinity; new MutationObserver(() => { plot.fewest = Math.min(plot.fewest, plot.querySelectorAll('path.js-line').length); }).observe(plot, { childList: true, subtree: true }); }"
-    )
+    plot.evaluate(FEWEST)
     here.fake.is_slow = True
     here.page.keyboard.press("3")
     expect(here.page).to_have_url(re.compile("range=1h"))
@@ -307,17 +312,28 @@ def test_it_keeps_nobody_out_and_fits_a_phone(screen):
     assert not wrong, "\n".join(wrong)
 
 
+HEARD = """{
+  const Real = WebSocket;
+  window.WebSocket = class extends Real {
+    constructor(...given) {
+      super(...given);
+      window.heard = this;
+    }
+  };
+}"""
 EIGHT_HOURS = """
 async ([snapshot, from, to]) => {
-  const first = snapshot.watches[0].points["egress_bps.wan"];
+  const [watch] = snapshot.watches;
+  const egress = watch.points["egress_bps.wan"];
   for (let second = from * 3600; second < to * 3600; second += 2) {
     const [hour, ten] = [Math.floor(second / 3600), Math.floor(second / 600)];
-    const [watch] = snapshot.watches;
-    watch.points = { ...watch.points, "egress_bps.wan": first * (1 + 0.1 * Math.sin(second)), [`egress_bps.of-hour-${hour}`]: 1e9 };
-    for (const each of Object.keys(watch.points)) if (each.includes("of-hour") && !each.endsWith(`-${hour}`)) delete watch.points[each];
+    for (const name of Object.keys(watch.points)) if (name.includes("of-hour")) delete watch.points[name];
+    watch.points["egress_bps.wan"] = egress * (1 + 0.1 * Math.sin(second));
+    watch.points[`egress_bps.of-hour-${hour}`] = 1e9;
     const ts = snapshot.ts_ms + second * 1000;
     const notes = [{ ...snapshot.notes[1], id: 100 + ten, ts_ms: ts - (second % 600) * 1000 }];
-    heard.onmessage({ data: JSON.stringify({ ...snapshot, seq: snapshot.seq + 1 + second / 2, ts_ms: ts, notes }) });
+    const next = { ...snapshot, seq: snapshot.seq + 1 + second / 2, ts_ms: ts, notes };
+    heard.onmessage({ data: JSON.stringify(next) });
     if (second % 1200 === 0) await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
   }
 }
@@ -342,9 +358,7 @@ def used(page):
 
 def test_eight_hours_leave_the_page_no_larger(screen):
     here = screen()
-    here.page.add_init_script(
-        "{ const Real = WebSocket; window.WebSocket = class extends Real { constructor(...given) { super(...given); window.heard = this; } }; }"
-    )
+    here.page.add_init_script(HEARD)
     here.visitor.open(SHORT)
     expect(here.connection).to_have_text("live")
     expect(here.page.locator('[data-chart="egress"] .main-svg').first).to_be_visible()

@@ -1,4 +1,4 @@
-"""The SRE's screen before a real server that is killed, and is there again: no reload, and nothing that falls to zero."""
+"""The SRE's screen before a real server that is killed, and is there again: no reload, nothing that falls to zero."""
 
 import contextlib
 import json
@@ -70,11 +70,15 @@ def installation(tmp_path):
 
 SEEN = """() => {
   window.seen = new Set();
-  const look = () => { for (const place of document.querySelectorAll('[data-out="egress"]')) seen.add(place.textContent); };
+  const places = () => document.querySelectorAll('[data-out="egress"]');
+  const look = () => { for (const place of places()) seen.add(place.textContent); };
   new MutationObserver(look).observe(document.body, { childList: true, characterData: true, subtree: true });
   look();
 }"""
-DRAWN = "() => [...document.querySelector('[data-chart=egress] [data-plot]').data.find(({ name }) => name === 'egress').y].filter((value) => !Number.isNaN(value))"
+DRAWN = """() => {
+  const { data } = document.querySelector('[data-chart="egress"] [data-plot]');
+  return [...data.find(({ name }) => name === "egress").y].filter((value) => !Number.isNaN(value));
+}"""
 
 
 def test_a_server_that_is_killed_and_is_there_again_is_followed_without_a_reload_or_a_zero(chromium, installation):
