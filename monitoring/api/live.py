@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import msgspec
@@ -20,6 +19,7 @@ from monitoring.api.query import WINDOW, whole, window
 from monitoring.live import history, ticks
 from monitoring.live.messages import VERSION
 from monitoring.live.watched import named
+from monitoring.state import loading
 from monitoring.storage.query import MOST_POINTS
 
 JSON = "application/json"
@@ -85,9 +85,9 @@ class HistoryView(APIView):
         watch = named(name)
         if watch is None:
             raise Http404(f"No watch is named {name}.")
-        now_ms = round(time.time() * 1000)
+        now_ms = loading.now_ms()
         start_ms, end_ms = window(request.query_params, now_ms)
         if start_ms >= now_ms:
             raise ValidationError({"start": f"must be before now, got {start_ms}"})
         points = whole(request.query_params, "points", MOST_POINTS, 2, MOST_POINTS)
-        return Response(history.over(watch, start_ms, min(end_ms, now_ms), points).as_json())
+        return Response(history.over(watch, start_ms, min(end_ms, now_ms), now_ms, points).as_json())

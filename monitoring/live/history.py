@@ -17,8 +17,13 @@ from monitoring.live.watched import Watched
 from monitoring.models import Entered, Series
 from monitoring.storage import columns, query
 from monitoring.storage.columns import Grid
-from monitoring.storage.rollups import MS, Array
+from monitoring.storage.query import Window
+from monitoring.storage.retention import KEPT_DAYS
+from monitoring.storage.rollups import MS, RESOLUTIONS_S, Array
 
+MOST_SAMPLES = 200_000
+DAY_MS, LONG_MS = 86_400_000, 6 * 3_600_000
+MINUTE_S, TEN_MINUTES_S = RESOLUTIONS_S[1:]
 LED_IN_MS = 60_000
 """So long before a window it is read, that what is sampled seldom is there from the first step on."""
 
@@ -55,16 +60,17 @@ class History:
         }
 
 
-def over(watch: Watched, start_ms: int, end_ms: int, points: int = query.MOST_POINTS) -> History:
-    """A watch over a window, in no more steps than so many."""
-    on = columns.grid(query.window(start_ms, end_ms, points), points)
-    stored = [each for each in Series.objects.filter(signal__in=PLANNED) if watch.covers(each.labels)]
+def over(watch: Watched, start_ms: int, end_ms: int, now_ms: int, points: int = query.MOST_POINTS) -> History:
+    """A watch over a window, in no more steps than so many; `now_ms` says what of it is still kept."""
+    stored = {each.pk: each for each in Series.objects.filter(signal__in=PLANNED) if watch.covers(each.labels)}
+    is_long = end_ms - start_ms > LONG_MS or now_ms - start_ms >= KEPT_DAYS[MINUTE_S] * DAY_MS
+    there = columns.present(stored, start_ms, end_ms, TEN_MINUTES_S if is_long else MINUTE_S)
+    chosen = plan(watch, [described(stored[each]) for each in sorted(there)])
+    read = [stored[each] for each in chosen.series()]
+    on = columns.grid(_window(query.window(start_ms, end_ms, points), len(read), now_ms), points)
     wide = on.earlier(-(-LED_IN_MS // on.step_ms) if on.step_ms < LED_IN_MS else 0)
-    scalars = columns.scalars(stored, wide)
-    counts = columns.histograms(stored, on.earlier(past.window_steps(on)))
-    there = [each for each in stored if each.pk in scalars or each.pk in counts]
-    chosen = plan(watch, map(described, there))
-    found = Past(scalars, {each.pk: each.source_id for each in there}, wide)
+    counts = columns.histograms(read, on.earlier(past.window_steps(on)))
+    found = Past(columns.scalars(read, wide), {each.pk: each.source_id for each in read}, wide)
     drawn = {name: line.last(on.steps) for name, line in _drawn(chosen, found, wide)} | {
         f"{figure}.{share}": line
         for figure, series in zip(lines.OF_QUANTILES, (chosen.ttft, chosen.tpot), strict=True)
@@ -77,6 +83,17 @@ def over(watch: Watched, start_ms: int, end_ms: int, points: int = query.MOST_PO
     )
     bounds, by_route = past.lengths(chosen.lengths, counts, on)
     return History(watch.name, on, {name: drawn[name] for name in names}, bounds, by_route)
+
+
+def _window(asked: Window, series: int, now_ms: int) -> Window:
+    """As it is asked; but coarser where what is finer is no longer kept, or too many samples would have to be read."""
+    kept = [each for each, days in sorted(KEPT_DAYS.items()) if now_ms - asked.start_ms < days * DAY_MS]
+    is_much = series * (asked.end_ms - asked.start_ms) > MOST_SAMPLES * MS
+    least_s = max(kept[0] if kept else max(KEPT_DAYS), RESOLUTIONS_S[0] if is_much else 0)
+    if asked.resolution_s >= least_s:
+        return asked
+    step_ms = -(-asked.step_ms // (least_s * MS)) * least_s * MS
+    return Window(asked.start_ms, asked.end_ms, step_ms, least_s)
 
 
 def _drawn(plan: Plan, found: Past, on: Grid) -> Iterator[tuple[str, Line]]:

@@ -5,7 +5,7 @@ No request is counted twice: where a router tells a signal, what engines tell of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from monitoring.live.watched import Watched
@@ -92,6 +92,24 @@ class Plan:
     lengths: dict[str, Some]
     recommended_threshold: Some
     lambda_max: Some
+
+    def series(self) -> frozenset[int]:
+        """All of which a figure is made."""
+        return frozenset(each.id for each in _within(self))
+
+
+def _within(part: object) -> Iterator[Described]:
+    if isinstance(part, Described):
+        yield part
+    elif isinstance(part, Plan | LinkSeries | RoleSeries | QueueSeries):
+        for name in part.__slots__:
+            yield from _within(getattr(part, name))
+    elif isinstance(part, tuple | list):
+        for each in part:
+            yield from _within(each)
+    elif isinstance(part, dict):
+        for each in part.values():
+            yield from _within(each)
 
 
 @dataclass(frozen=True, slots=True)

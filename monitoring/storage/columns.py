@@ -5,7 +5,7 @@ A column has NaN where nothing was measured. Nothing is filled in here, and noth
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,6 +84,17 @@ class Counts:
     told: np.ndarray
 
 
+def present(series: Container[int], start_ms: int, end_ms: int, resolution_s: int) -> set[int]:
+    """Those that have a rollup of this resolution in a window, or at its edge."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT DISTINCT series_id FROM monitoring_rollup "
+            "WHERE resolution_s = %s AND bucket_ms > %s AND bucket_ms < %s",
+            [resolution_s, start_ms - resolution_s * MS, end_ms],
+        )
+        return {each for (each,) in cursor.fetchall() if each in series}
+
+
 # --- gauges and counters -----------------------------------------------------------------------------------------
 
 
@@ -114,7 +125,7 @@ def _stored(series: list[Series], on: Grid) -> Iterator[tuple[Rows, bool]]:
         rows = cursor.fetchall()
     if not rows:
         return
-    numbers = np.array([[np.nan if part is None else float(part) for part in row] for row in rows])
+    numbers = np.array(rows, float)  # null becomes NaN
     ids, step, low, high, total, count, span_ms = numbers.T
     whole = Rows(
         series=ids.astype(np.int64),

@@ -12,7 +12,7 @@ from monitoring.live import history, ticks
 from monitoring.live.messages import Snapshot
 from monitoring.live.watched import Watched, named
 from monitoring.mapping.engine import State, map_readings
-from monitoring.models import Entered, Watch
+from monitoring.models import Entered, Rollup, Sample, Watch
 from monitoring.replaying.pace import Pace
 from tests.monitoring.living import T0, Leader, counter, gauge, histogram, source
 from tests.monitoring.replayed import sources
@@ -31,7 +31,7 @@ def at(seconds):
 
 
 def over(begin_s, end_s, points=600, watch=ALL):
-    return history.over(watch, at(begin_s), at(end_s), points)
+    return history.over(watch, at(begin_s), at(end_s), at(end_s), points)
 
 
 def known(values):
@@ -161,7 +161,7 @@ def test_longer_windows_have_longer_steps_from_rollups_and_the_same_rates(
     leader, seconds, points, step_s, resolution_s
 ):
     wan(leader, source("gw"), 4e9, 1300)
-    found = history.over(ALL, at(0) + 300, at(seconds) + 300, points)
+    found = history.over(ALL, at(0) + 300, at(seconds) + 300, at(seconds), points)
     assert (found.on.step_ms, found.on.resolution_s, found.on.steps <= points) == (step_s * 1000, resolution_s, True)
     values = set(known(found.lines["egress_bps.wan"].mean).values())
     assert [round(value) for value in values] == [4_000_000_000]
@@ -176,6 +176,28 @@ def test_the_same_hour_of_the_day_before_is_another_window(leader):
     assert found == pytest.approx((4e9, 5e9))
 
 
+@pytest.mark.parametrize(("days", "resolution_s"), [(0, 0), (3, 10), (10, 60), (60, 600), (900, 600)])
+def test_what_is_long_ago_is_read_from_what_is_still_kept_of_it(leader, days, resolution_s):
+    wan(leader, source("gw"), 4e9, 600)
+    if resolution_s:
+        Sample.objects.all().delete()
+    Rollup.objects.filter(resolution_s__lt=resolution_s).delete()
+    found = history.over(ALL, at(0), at(600), at(600) + days * 86_400_000)
+    assert found.on.resolution_s == resolution_s
+    assert found.lines["egress_bps.wan"].mean[-1] == pytest.approx(4e9)
+
+
+def test_of_very_many_series_rollups_are_read(leader, monkeypatch):
+    monkeypatch.setattr(history, "MOST_SAMPLES", 5 * 600)
+    source_of = source("fleet")
+    for number in range(6):
+        busy = gauge("busy_instances", [1.0] * 600, role="decode", instance=str(number))
+        leader.store(source_of, busy, gauge("running_requests", [9.0] * 600, role="decode", instance=str(number)))
+    found = over(0, 600)
+    assert (found.on.resolution_s, found.on.step_ms) == (10, 10_000)
+    assert over(0, 400).on.resolution_s == 0
+
+
 # --- over REST ---------------------------------------------------------------------------------------------------
 
 HISTORY = "/api/v1/live/watches/all/history/"
@@ -185,7 +207,8 @@ def get(address, **query):
     return Client().get(address, query)
 
 
-def test_history_over_rest_has_null_where_nothing_was_measured(leader):
+def test_history_over_rest_has_null_where_nothing_was_measured(leader, monkeypatch):
+    monkeypatch.setattr("monitoring.state.loading.now_ms", lambda: at(25))
     wan(leader, source("gw"), 4e9, 5)
     answer = get(HISTORY, start=at(0), end=at(20), points=600).json()
     assert (answer["v"], answer["watch"], answer["step_ms"], answer["start_ms"]) == (1, "all", 1000, at(0))

@@ -17,6 +17,9 @@ AGAIN = [
     "tests/monitoring/test_own_mappings.py",
     "tests/monitoring/test_websocket_door.py",
     "tests/monitoring/test_recording.py",
+    "tests/monitoring/test_snapshot.py",
+    "tests/monitoring/test_history.py",
+    "tests/monitoring/test_api_watches.py",
     # of the pages those that ask the database in words of their own, for lists, states and histories
     "tests/frontend/test_catalogue_pages.py",
     "tests/frontend/test_jobs.py",
