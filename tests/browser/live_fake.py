@@ -1,4 +1,4 @@
-"""A server of snapshots as monitoring.live.messages has them, inside the browser: it says what a test tells it to say."""
+"""A server of snapshots as monitoring.live.messages has them, inside the browser: it says what a test tells it."""
 
 import json
 import math
@@ -44,7 +44,8 @@ def advice(at, ts_ms):
     t = at["recommended_threshold_tokens"]
     return {
         "at_ms": ts_ms, "objective": "throughput", "reason": "link_near_limit", "problems": [],
-        "sentence": "Link wan at 96 % of 6 Gbps and rising: raise t from 19.6K to 21.7K; Λ_max 2.75 req/s instead of 2.61; "
+        "sentence": "Link wan at 96 % of 6 Gbps and rising: raise t from 19.6K to 21.7K; "
+        "Λ_max 2.75 req/s instead of 2.61; "
         "converting one decode node would give 3.00.",
         "threshold_tokens": t, "threshold_low": 0.97 * t, "threshold_high": 1.03 * t, "other_threshold_tokens": 0.8 * t,
         "instances": {"prfaas": 4, "prefill": 4, "decode": 4}, "lambda_max_rps": {"current": 2.61, "recommended": 2.75},
@@ -62,19 +63,30 @@ def advice(at, ts_ms):
 def watch_now(ts_ms, brown_out=None, **changes):
     at = points(ts_ms, brown_out)
     seen = {key: value(number, ts_ms) for key, number in at.items()}
-    link = {name: seen[f"{name}.wan"] for name in ("egress_bps", "capacity_bps", "rtt_s", "resent", "dropped_pps", "kv_bps")}
+    link = {
+        name: seen[f"{name}.wan"] for name in ("egress_bps", "capacity_bps", "rtt_s", "resent", "dropped_pps", "kv_bps")
+    }
     return {
         "name": NAME, "title": "Case study", "scenario": "case-study-prfaas-pd",
-        "links": [{"name": "wan", "ingress_bps": value(None, None, "absent"), "utilisation": seen["link_utilisation.wan"], "is_clamped": False, **link}],
+        "links": [
+            {
+                "name": "wan", "ingress_bps": value(None, None, "absent"),
+                "utilisation": seen["link_utilisation.wan"], "is_clamped": False, **link,
+            }
+        ],
         "requests_rps": {route: seen[f"requests_rps.{route}"] for route in ("local", "remote")},
         "offload": seen["offload"], "failed_rps": seen["failed_rps"],
         "input_tps": value(51e3, ts_ms), "cached_tps": value(0.0, ts_ms), "output_tps": value(1900.0, ts_ms),
         "threshold_tokens": seen["threshold_tokens"] | {"origin": "telemetry", "by": ""},
         "roles": [
-            {"role": role, "instances": seen[f"instances.{role}"] | {"origin": "telemetry", "by": ""}, "busy": value(2.0, ts_ms), "utilisation": seen[f"utilisation.{role}"]}
+            {
+                "role": role, "instances": seen[f"instances.{role}"] | {"origin": "telemetry", "by": ""},
+                "busy": value(2.0, ts_ms), "utilisation": seen[f"utilisation.{role}"],
+            }
             for role in ("prfaas", "prefill", "decode")
         ],
-        "queues": [], "ttft_s": {"p50": 1.6, "p90": 3.4, "p99": 5.9, "count": 900.0, "window_s": 300.0, "ts_ms": ts_ms, "age": "live"},
+        "queues": [],
+        "ttft_s": {"p50": 1.6, "p90": 3.4, "p99": 5.9, "count": 900.0, "window_s": 60.0, "ts_ms": ts_ms, "age": "live"},
         "tpot_s": {}, "lengths": {"bounds": BOUNDS, "counts": COUNTS, "window_s": 900.0, "ts_ms": ts_ms, "age": "live"},
         "advice": advice(at, ts_ms), "points": at, **changes,
     }  # fmt: skip
@@ -83,18 +95,26 @@ def watch_now(ts_ms, brown_out=None, **changes):
 SOURCES = [
     {"name": "router", "state": "live", "age_ms": 400, "labels": {"role": "router"}, "skew_ms": 120, "problem": ""},
     {"name": "gateway", "state": "live", "age_ms": 900, "labels": {"link": "wan"}, "skew_ms": -40, "problem": ""},
-    {"name": "pd-decode", "state": "stale", "age_ms": 42_000, "labels": {}, "skew_ms": None, "problem": "connection refused"},
+    {"name": "pd-decode", "state": "stale", "age_ms": 42_000, "labels": {}, "skew_ms": None, "problem": "refused"},
 ]  # fmt: skip
 ALERT = {
     "id": 7, "rule": "link near its limit", "state": "firing", "severity": "warning", "since_ms": START_MS - 90_000,
-    "text": "wan: egress above 90 % of its capacity for 60 s", "watch": NAME, "value": 0.96, "acknowledged_by": "", "silenced_until_ms": None,
+    "text": "wan: egress above 90 % of its capacity for 60 s", "watch": NAME, "value": 0.96,
+    "acknowledged_by": "", "silenced_until_ms": None,
 }  # fmt: skip
 NOTES = [
-    {"id": 3, "ts_ms": START_MS - 420_000, "end_ms": START_MS - 90_000, "kind": "typed", "text": "provider works on the wan link", "watch": NAME},
-    {"id": 4, "ts_ms": START_MS - 240_000, "end_ms": None, "kind": "alertmanager", "text": "t set from 19,600 to 23,400", "watch": NAME},
+    {
+        "id": 3, "ts_ms": START_MS - 420_000, "end_ms": START_MS - 90_000, "kind": "typed",
+        "text": "provider works on the wan link", "watch": NAME,
+    },
+    {
+        "id": 4, "ts_ms": START_MS - 240_000, "end_ms": None, "kind": "alertmanager",
+        "text": "t set from 19,600 to 23,400", "watch": NAME,
+    },
 ]  # fmt: skip
 WATCH = {
-    "name": NAME, "title": "Case study", "scenario": "case-study-prfaas-pd", "clusters": [], "links": ["wan"], "headroom": 0.1, "objective": "throughput",
+    "name": NAME, "title": "Case study", "scenario": "case-study-prfaas-pd", "clusters": [], "links": ["wan"],
+    "headroom": 0.1, "objective": "throughput",
 }  # fmt: skip
 
 
@@ -106,7 +126,8 @@ class FakeLive:
         self.seq, self.now_ms = 100, START_MS
         self.watches = [WATCH] if has_watch else []
         self.stored, self.sockets, self.asked = [], [], []
-        self.refuses = self.is_gone = self.has_gap = False
+        self.refuses = self.is_gone = self.is_slow = self.has_gap = False
+        self.waiting = []
         self.holes, self.posted, self.refusal = [], [], None
         self.changes, self.notes = {}, NOTES
         page.route_web_socket(re.compile(r"/ws/live/$"), self._connected)
@@ -129,7 +150,9 @@ class FakeLive:
             self.sockets[-1].send(json.dumps(snapshot))
 
     def snapshot(self):
-        watches = [watch_now(self.now_ms, self.brown_out, **self.changes) | {"name": each["name"]} for each in self.watches]
+        watches = [
+            watch_now(self.now_ms, self.brown_out, **self.changes) | {"name": each["name"]} for each in self.watches
+        ]
         has = bool(watches)
         return {
             "v": 1, "seq": self.seq, "ts_ms": self.now_ms, "watches": watches, "sources": SOURCES if has else [],
@@ -166,8 +189,21 @@ class FakeLive:
         if self.is_gone:
             route.abort()
             return
+        if self.is_slow:
+            self.waiting.append(route)
+            return
+        self._fulfill(route)
+
+    def answer_all(self):
+        """What was asked for while the server was slow."""
+        self.is_slow = False
+        while self.waiting:
+            self._fulfill(self.waiting.pop(0))
+
+    def _fulfill(self, route):
+        address = urlsplit(route.request.url)
         given = {name: values[0] for name, values in parse_qs(address.query).items()}
-        route.fulfill(json=self._document(self.asked[-1].split("?")[0], given))
+        route.fulfill(json=self._document(address.path.split("/api/v1/live/")[1], given))
 
     def _posted(self, route, path):
         self.posted.append((route.request.method, path.split("/api/v1/live/")[1], route.request.post_data_json))
@@ -182,7 +218,11 @@ class FakeLive:
         if path == "watches/":
             return self.watches
         if path == "ticks/":
-            return {"ticks": [each for each in self.stored if each["seq"] > int(given["since"])], "more": False, "gap": self.has_gap}
+            return {
+                "ticks": [each for each in self.stored if each["seq"] > int(given["since"])],
+                "more": False,
+                "gap": self.has_gap,
+            }
         if path == "annotations/":
             return {"annotations": self.notes if self.watches else [], "more": 0}
         if path.endswith("/history/"):
@@ -191,7 +231,14 @@ class FakeLive:
 
     def _history(self, start, end):
         step = max(SECOND, -(-(end - start) // 600 // SECOND) * SECOND)
-        times = [at for at in range(start // step * step, end, step) if at < self.now_ms and not any(begin <= at < end for begin, end in self.holes)]
+        times = [
+            at
+            for at in range(start // step * step, end, step)
+            if at < self.now_ms and not any(begin <= at < end for begin, end in self.holes)
+        ]
         rows = [points(at, self.brown_out) for at in times]
-        lines = {key: {name: [row[key] for row in rows] for name in ("mean", "low", "high")} for key in (rows[0] if rows else {})}
+        lines = {
+            key: {name: [row[key] for row in rows] for name in ("mean", "low", "high")}
+            for key in (rows[0] if rows else {})
+        }
         return {"step_ms": step, "ts_ms": times, "lines": lines, "lengths": None}

@@ -34,6 +34,7 @@ PAGES = {
         f"/optimiser/{problem}/?scenario={CASE}" for problem in ("equal_cost", "least_cost", "front", "break_even")
     ],
     "simulate": [f"/simulate/?scenario={CASE}"],
+    "live": ["/live/", "/live/?at=yesterday&range=3weeks"],
     "live-sources": ["/live/sources/"],
     "new-live-source": ["/live/sources/new/"],
     "live-mapping": ["/live/mapping/"],

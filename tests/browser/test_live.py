@@ -1,11 +1,14 @@
 """The SRE's screen before a server that says what each test tells it: gaps, silence, pauses, addresses, forms."""
 
 import re
+from pathlib import Path
+from urllib.parse import parse_qs
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.live_fake import START_MS, FakeLive
+from tests.browser.test_accessibility import complaints, draw_all
 
 SHORT = "/live/?range=5m&zone=utc"
 
@@ -242,3 +245,129 @@ def test_where_nothing_was_ever_sent_it_says_how_to_begin(screen):
     expect(here.page.locator("[data-empty-state]")).to_contain_text("manage.py serve --demo")
     expect(here.page.locator("[data-watched]")).not_to_be_visible()
     expect(here.page.locator("[data-notice]")).to_contain_text("no usable value for: range")
+
+
+FEWEST = """(plot) => {
+  plot.fewest = Infinity;
+  const look = () => { plot.fewest = Math.min(plot.fewest, plot.querySelectorAll("path.js-line").length); };
+  new MutationObserver(look).observe(plot, { childList: true, subtree: true });
+}"""
+
+
+def test_no_chart_is_blank_while_another_time_is_asked_for_or_cannot_be_had(screen):
+    here = screen().open()
+    plot = here.page.locator('[data-chart="egress"] [data-plot]')
+    expect(plot.locator(".scatterlayer path.js-line").first).to_be_visible()
+    plot.evaluate(FEWEST)
+    here.fake.is_slow = True
+    here.page.keyboard.press("3")
+    expect(here.page).to_have_url(re.compile("range=1h"))
+    here.fake.tick()
+    expect(here.page.locator("[data-clock]")).to_have_text(re.compile("^12:00:0[1-9]"))
+    expect(plot.locator("path.js-line").first).to_be_visible()
+    here.fake.answer_all()
+    expect(plot.locator(".xaxislayer-above")).to_contain_text("11:10")
+    here.fake.is_gone = True
+    here.page.keyboard.press("2")
+    expect(here.page).to_have_url(re.compile("zone=utc$"))
+    here.fake.tick()
+    expect(here.page.locator("[data-history-problem]")).to_contain_text("The server does not answer.")
+    expect(plot.locator("path.js-line").first).to_be_visible()
+    assert plot.evaluate("({ fewest }) => fewest") > 0
+    here.forgive()
+
+
+def test_yesterday_is_drawn_beside_and_what_is_drawn_can_be_saved(screen):
+    here = screen().open("/live/?range=5m")
+    expect(here.connection).to_have_text("live")
+    here.page.keyboard.press("z")
+    expect(here.page).to_have_url(re.compile("zone=utc"))
+    expect(here.page.locator("[data-clock]")).to_have_text(re.compile("^12:00:0. UTC$"))
+    here.page.keyboard.press("y")
+    expect(here.page).to_have_url(re.compile("compare=yesterday"))
+    expect(here.page.locator('[data-chart="egress"] .scatterlayer .js-line')).to_have_count(6)
+    asked = [address for address in here.fake.asked if "history" in address]
+    assert any(START_MS - 25 * 3_600_000 < int(parse_qs(each)["end"][0]) < START_MS - 23 * 3_600_000 for each in asked)
+    chart = here.page.locator('[data-chart="egress"]')
+    with here.page.expect_download() as table:
+        chart.get_by_role("button", name="CSV").click()
+    header, *rows = Path(table.value.path()).read_text().splitlines()
+    assert header.startswith('"time, UTC","egress, Gbps"')
+    assert rows[0].startswith("2026-11-30T11:55:")
+    with here.page.expect_download() as picture:
+        chart.get_by_role("button", name="PNG").click()
+    assert Path(picture.value.path()).read_bytes().startswith(b"\x89PNG")
+
+
+def test_it_keeps_nobody_out_and_fits_a_phone(screen):
+    here = screen(brown_out=(START_MS - 120_000, START_MS - 30_000))
+    here.visitor.open(SHORT)
+    expect(here.connection).to_have_text("live")
+    here.page.locator("[data-advice] summary").click()
+    wrong = []
+    for theme in ("light", "dark"):
+        draw_all(here.page)
+        wrong += complaints(here.page, theme)
+        here.page.locator("[data-theme-toggle]").click()
+    assert not wrong, "\n".join(wrong)
+
+
+HEARD = """{
+  const Real = WebSocket;
+  window.WebSocket = class extends Real {
+    constructor(...given) {
+      super(...given);
+      window.heard = this;
+    }
+  };
+}"""
+EIGHT_HOURS = """
+async ([snapshot, from, to]) => {
+  const [watch] = snapshot.watches;
+  const egress = watch.points["egress_bps.wan"];
+  for (let second = from * 3600; second < to * 3600; second += 2) {
+    const [hour, ten] = [Math.floor(second / 3600), Math.floor(second / 600)];
+    for (const name of Object.keys(watch.points)) if (name.includes("of-hour")) delete watch.points[name];
+    watch.points["egress_bps.wan"] = egress * (1 + 0.1 * Math.sin(second));
+    watch.points[`egress_bps.of-hour-${hour}`] = 1e9;
+    const ts = snapshot.ts_ms + second * 1000;
+    const notes = [{ ...snapshot.notes[1], id: 100 + ten, ts_ms: ts - (second % 600) * 1000 }];
+    const next = { ...snapshot, seq: snapshot.seq + 1 + second / 2, ts_ms: ts, notes };
+    heard.onmessage({ data: JSON.stringify(next) });
+    if (second % 1200 === 0) await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
+  }
+}
+"""
+
+
+def used(page):
+    """Bytes of the heap, and nodes of the document and whatever holds some, while nothing is drawn."""
+    hide = "(is) => Object.defineProperty(document, 'hidden', { value: is, configurable: true })"
+    page.evaluate(hide, True)
+    page.evaluate(
+        "async () => { for (let frame = 0; frame < 20; frame += 1) await new Promise(requestAnimationFrame); }"
+    )
+    session = page.context.new_cdp_session(page)
+    for _ in range(3):
+        session.send("HeapProfiler.collectGarbage")
+    found = session.send("Runtime.getHeapUsage")["usedSize"], session.send("Memory.getDOMCounters")["nodes"]
+    session.detach()
+    page.evaluate(hide, False)
+    return found
+
+
+def test_eight_hours_leave_the_page_no_larger(screen):
+    here = screen()
+    here.page.add_init_script(HEARD)
+    here.visitor.open(SHORT)
+    expect(here.connection).to_have_text("live")
+    expect(here.page.locator('[data-chart="egress"] .main-svg').first).to_be_visible()
+    snapshot = here.fake.snapshot()
+    here.page.evaluate(EIGHT_HOURS, [snapshot, 0, 2])
+    (heap, nodes) = used(here.page)
+    here.page.evaluate(EIGHT_HOURS, [snapshot, 2, 8])
+    expect(here.page.locator("[data-clock]")).to_have_text(re.compile("^(19:59:5|20:00:0)"))
+    (later, later_nodes) = used(here.page)
+    # Plotly remembers up to 10,000 labels that it has measured; 10,800 snapshots kept would be ten times the heap.
+    assert later < 1.25 * heap
+    assert later_nodes < 1.1 * nodes

@@ -37,6 +37,7 @@ const send = (method) => (url, body = {}) =>
 
 export const post = send("POST");
 export const put = send("PUT");
+export const patch = send("PATCH");
 export const remove = (url) => request(url, { method: "DELETE", headers: { Accept: "application/json", "X-CSRFToken": token } });
 
 // What is no JSON: a text to paste elsewhere.

@@ -12,9 +12,12 @@ function predictions({ lambda_max_rps: lambda, egress_bps: egress, ttft_mean_s: 
   ].filter(([, pair]) => pair && (pair.current != null || pair.recommended != null));
 }
 
-function showPredicted(table, advice) {
+function showPredicted(table, none, advice) {
+  const known = advice ? predictions(advice) : [];
+  hide(table, !known.length);
+  hide(none, known.length > 0);
   const make = () => row([["quantity", "text"], ["current", ""], ["recommended", ""], ["unit", "text"]]);
-  keyed(table.tBodies[0], advice ? predictions(advice) : [], ([name]) => name, make, (line, [name, pair, write, unit]) => {
+  keyed(table.tBodies[0], known, ([name]) => name, make, (line, [name, pair, write, unit]) => {
     spelled(line.querySelector('[data-out="quantity"]'), name);
     out(line, "current", write(pair.current));
     out(line, "recommended", write(pair.recommended));
@@ -53,7 +56,7 @@ export function showAdvice(within, advice, shown) {
   const place = within.querySelector("[data-advice]");
   hide(place, shown.isPast || !shown.isStored);
   if (place.hidden) return;
-  showPredicted(place.querySelector("[data-predicted]"), advice);
+  showPredicted(place.querySelector("[data-predicted]"), place.querySelector("[data-no-predicted]"), advice);
   text(place.querySelector("[data-basis]"), advice ? basis(advice) : "");
   showObjective(place.querySelector("[data-objective]"), advice, shown);
   showDrift(place.querySelector("[data-drift]"), advice?.drift ?? [], place.querySelector("[data-no-drift]"));

@@ -1,5 +1,5 @@
 // What is typed on the screen: sent by REST, with what is refused beside its field.
-import { post, put, Refused, remove, signIn } from "../api.js";
+import { patch, post, put, Refused, remove, signIn } from "../api.js";
 import { fromField, toField, zoneName } from "./zone.js";
 
 const dialog = (name) => document.querySelector(`[data-dialog="${name}"]`);
@@ -109,8 +109,7 @@ export class Dialogs {
   }
 
   setObjective(watch, objective) {
-    const { entered, changed_at: changedAt, ...said } = watch;
-    return put(this.watch(watch.name), { ...said, objective });
+    return patch(this.watch(watch), { objective });
   }
 
   watch(name) {

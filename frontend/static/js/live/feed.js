@@ -32,19 +32,14 @@ export class Feed {
     const [history, past] = await Promise.all([this.history(end, view.range), this.before(end)]);
     if (asked !== this.asked) return undefined; // somebody looks at something else by now
     this.problem = history.problem ?? "";
-    // What is shown stays; nothing that could take its place has come.
     if (history.problem) this.retrying = setTimeout(() => this.load(view), RETRY_MS);
-    if (history.problem && this.grid && this.isOf(view)) return this.onChange();
+    // What is shown stays; nothing that could take its place has come.
+    if (history.problem && this.grid && this.drawn === view.watch) return this.onChange();
     return this.put(this.filled(history, end, view.range), past, history.lengths ?? null);
   }
 
-  // Whether the grid that is there is of such a view.
-  isOf({ watch, range, end }) {
-    return this.drawn?.watch === watch && this.drawn.range === range && this.drawn.end === end;
-  }
-
   put(grid, past, lengths) {
-    Object.assign(this, { grid, past, lengths, drawn: { ...this.view } });
+    Object.assign(this, { grid, past, lengths, drawn: this.view.watch });
     if (this.view.end === null) this.catchUp();
     this.onChange();
   }

@@ -166,7 +166,7 @@ class Screen {
     const problem = document.querySelector("[data-objective-error]");
     place.dataset.pending = "yes";
     problem.textContent = "";
-    await this.dialogs.setObjective(this.watch(), value).catch(({ message }) => { problem.textContent = message; });
+    await this.dialogs.setObjective(this.view.watch, value).catch(({ message }) => { problem.textContent = message; });
     await this.askWatches();
     delete place.dataset.pending;
     this.draw();
@@ -248,6 +248,7 @@ class Screen {
     showAlerts(shown.alerts, view.zone, nowMs);
     showEvents(shown);
     showHealth(sources, last ? Math.max(0, nowMs - last.ts_ms) : 0);
+    this.toolbar.showProblem(this.feed.problem);
     if (!shown.grid || !shown.now || !view.watch) return;
     showStrip(shown);
     this.showCharts(shown);

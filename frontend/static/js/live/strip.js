@@ -120,7 +120,7 @@ function showSplit({ roles }, advice, shown) {
   const of = Object.fromEntries(roles.map(({ role, instances }) => [role, instances]));
   const known = ["prefill", "decode"].map((role) => of[role]).filter((each) => each && each.value !== null);
   out(place, "current", known.length ? `${count(of.prefill?.value)} / ${count(of.decode?.value)}` : "unknown");
-  const has = advice?.instances && "prefill" in advice.instances;
+  const has = Boolean(advice?.instances && "prefill" in advice.instances);
   wanted(place, has ? `${count(advice.instances.prefill)} / ${count(advice.instances.decode)}` : "–", ADVISED);
   out(place, "prfaas", of.prfaas?.value == null ? "PrfaaS: unknown" : `PrfaaS: ${count(of.prfaas.value)}`);
   const first = known[0] ?? { origin: "unknown", value: null, ts_ms: null, age: "absent" };

@@ -85,6 +85,11 @@ export class Toolbar {
     text(find("connection-text"), state === "stale" ? `${CONNECTION.stale} ${clock(lastMs, zone)}, reconnecting` : CONNECTION[state]);
   }
 
+  showProblem(problem) {
+    hide(find("history-problem"), !problem);
+    text(find("history-problem"), problem ? `What was before could not be had, and is asked for again: ${problem}` : "");
+  }
+
   tick(nowMs, lastMs, zone) {
     text(find("clock"), `${clock(nowMs, zone)} ${zone === "utc" ? "UTC" : ""}`);
     attribute(find("clock"), "title", `the server's time: ${utc(nowMs)}`);
