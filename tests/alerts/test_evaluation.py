@@ -266,3 +266,15 @@ def test_the_rules_that_an_installation_begins_with_are_valid_and_quiet_on_a_qui
     alerting = Alerting()
     for at in range(0, 400, 20):
         assert told(alerting, at, watch(**{FULL: 0.5, "queue.prefill.link": 2.0}), sources=[source()]) == []
+
+
+def test_a_second_in_which_nothing_changes_asks_the_database_a_few_times_however_many_rules_there_are(
+    django_assert_num_queries,
+):
+    for at in range(20):
+        AlertRule.objects.create(name=f"r{at}", kind="threshold", for_s=0, spec={"figure": "*", "fire": 0.9, "clear": 0.8})
+    alerting = Alerting()
+    told(alerting, 0, watch(x=0.5, **{FULL: 0.95}))
+    assert len(told(alerting, 1, watch(x=0.5, **{FULL: 0.95}))) == 21  # of the first rules one is pending
+    with django_assert_num_queries(5):  # rules, open alerts, silences, webhooks, notes
+        told(alerting, 2, watch(x=0.5, **{FULL: 0.95}))
