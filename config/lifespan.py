@@ -12,6 +12,7 @@ from django.conf import settings
 from django.db import DatabaseError, close_old_connections
 
 from config.celery import EmbeddedWorker
+from monitoring.alerts import service as alerts
 from monitoring.live import service
 from monitoring.live.ticker import Step
 from monitoring.recommending.recommender import Recommender
@@ -21,7 +22,7 @@ from planner.simulating import under_load
 logger = logging.getLogger(__name__)
 
 Message = dict[str, Any]
-STEPS: tuple[Step, ...] = (Recommender(),)
+STEPS: tuple[Step, ...] = (Recommender(), *alerts.steps())
 """What fills parts of every snapshot of the live view, in this order."""
 
 
@@ -40,11 +41,13 @@ class Background:
             await sync_to_async(under_load.submit_first)()
         self._reaper = asyncio.create_task(_reap_forever())
         await service.start(STEPS)
+        await alerts.start()
         # Telemetry makes many objects: each sweep would look through all that is loaded, which halves its rate.
         gc.freeze()
 
     async def stop(self) -> None:
         jobs.stopping.set()
+        await alerts.stop()
         await service.stop()
         if self._reaper is not None:
             self._reaper.cancel()

@@ -121,6 +121,8 @@ else:
 CREDENTIALS_DIR = Path(text("PLANNER_CREDENTIALS_DIR", str(DATA_DIR / "credentials")))
 # Whether addresses may be scraped at which clouds tell a machine its secrets, and others of the same link.
 SCRAPE_LINK_LOCAL = flag("PLANNER_SCRAPE_LINK_LOCAL")
+# Under which address people reach us, for links in what is sent to others, as https://planner.example; none: no links.
+PUBLIC_URL = text("PLANNER_PUBLIC_URL").rstrip("/")
 
 # --- security ----------------------------------------------------------------------------------------------------
 

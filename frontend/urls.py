@@ -25,7 +25,36 @@ from frontend.pages.front import front_points
 from frontend.pages.imports import import_file, import_preview
 from frontend.pages.job import job
 from frontend.pages.jobs import jobs
+from frontend.pages.live import live
+from frontend.pages.live_alert_rules import (
+    change_live_alert_rule,
+    end_live_silence,
+    live_alert_rules,
+    live_silences,
+    new_live_alert_rule,
+    new_live_silence,
+    remove_live_alert_rule,
+    switch_live_alert_rule,
+)
+from frontend.pages.live_alerts import acknowledge_live_alert, live_alert, live_alerts
+from frontend.pages.live_hooks import (
+    live_hook,
+    live_hooks,
+    new_live_hook,
+    new_live_hook_token,
+    remove_live_hook,
+    revoke_live_hook_token,
+    switch_live_hook,
+)
 from frontend.pages.live_mapping import change_live_mapping, live_mapping, remove_live_mapping
+from frontend.pages.live_receivers import (
+    change_live_receiver,
+    live_receiver,
+    live_receivers,
+    new_live_receiver,
+    remove_live_receiver,
+    test_live_receiver,
+)
 from frontend.pages.live_replay import live_replay
 from frontend.pages.live_sources import (
     change_live_source,
@@ -85,6 +114,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("scenarios/<slug:name>/archive/", archive_scenario, name="archive-scenario"),
     re_path(r"^scenarios/(?P<name>[-\w]+)\.(?P<ending>yaml|json)$", scenario_file, name="scenario-file"),
     path("live/replay/", live_replay, name="live-replay"),
+    path("live/", live, name="live"),
     path("live/sources/", live_sources, name="live-sources"),
     path("live/sources/new/", new_live_source, name="new-live-source"),
     path("live/sources/<slug:name>/", live_source, name="live-source-page"),
@@ -102,6 +132,34 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("live/pulls/<slug:name>/", change_live_target, {"kind": "pull"}, name="change-live-pull"),
     path("live/pulls/<slug:name>/test/", test_live_target, {"kind": "pull"}, name="test-live-pull"),
     path("live/pulls/<slug:name>/remove/", remove_live_target, {"kind": "pull"}, name="remove-live-pull"),
+    path("live/alerts/", live_alerts, name="live-alerts"),
+    path("live/alerts/<int:alert_id>/", live_alert, name="live-alert-page"),
+    path("live/alerts/<int:alert_id>/acknowledge/", acknowledge_live_alert, name="acknowledge-live-alert"),
+    path("live/alerts/rules/", live_alert_rules, name="live-alert-rules"),
+    path("live/alerts/rules/new/", new_live_alert_rule, name="new-live-alert-rule"),
+    path("live/alerts/rules/<slug:name>/", change_live_alert_rule, name="change-live-alert-rule"),
+    path("live/alerts/rules/<slug:name>/switch/", switch_live_alert_rule, name="switch-live-alert-rule"),
+    path("live/alerts/rules/<slug:name>/remove/", remove_live_alert_rule, name="remove-live-alert-rule"),
+    path("live/alerts/silences/", live_silences, name="live-silences"),
+    path("live/alerts/silences/new/", new_live_silence, name="new-live-silence"),
+    path("live/alerts/silences/<int:silence_id>/end/", end_live_silence, name="end-live-silence"),
+    path("live/alerts/receivers/", live_receivers, name="live-receivers"),
+    path("live/alerts/receivers/new/", new_live_receiver, name="new-live-receiver"),
+    path("live/alerts/receivers/<slug:name>/", live_receiver, name="live-receiver-page"),
+    path("live/alerts/receivers/<slug:name>/change/", change_live_receiver, name="change-live-receiver"),
+    path("live/alerts/receivers/<slug:name>/test/", test_live_receiver, name="test-live-receiver"),
+    path("live/alerts/receivers/<slug:name>/remove/", remove_live_receiver, name="remove-live-receiver"),
+    path("live/alerts/hooks/", live_hooks, name="live-hooks"),
+    path("live/alerts/hooks/new/", new_live_hook, name="new-live-hook"),
+    path("live/alerts/hooks/<slug:name>/", live_hook, name="live-hook-page"),
+    path("live/alerts/hooks/<slug:name>/switch/", switch_live_hook, name="switch-live-hook"),
+    path("live/alerts/hooks/<slug:name>/tokens/", new_live_hook_token, name="new-live-hook-token"),
+    path(
+        "live/alerts/hooks/<slug:name>/tokens/<int:token_id>/revoke/",
+        revoke_live_hook_token,
+        name="revoke-live-hook-token",
+    ),
+    path("live/alerts/hooks/<slug:name>/remove/", remove_live_hook, name="remove-live-hook"),
     path("live/mapping/", live_mapping, name="live-mapping"),
     path("live/mapping/<slug:name>/", change_live_mapping, name="change-live-mapping"),
     path("live/mapping/<slug:name>/remove/", remove_live_mapping, name="remove-live-mapping"),

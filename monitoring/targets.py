@@ -6,18 +6,17 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
-from urllib.parse import SplitResult, urlsplit
 
 from asgiref.sync import async_to_sync
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
-from monitoring import asking, mappings, registry
+from monitoring import addresses, asking, mappings, registry
 from monitoring.mapping import dry_run
 from monitoring.mapping.dry_run import Report
 from monitoring.models import Fetched, Pull, Source, Target
 from monitoring.signals import TOLD
-from monitoring.sources.fetching import Failed, Fetcher, is_withheld
+from monitoring.sources.fetching import Failed, Fetcher
 
 SOURCE = ("name", "labels", "systems", "enabled")
 FIELDS: dict[type[Fetched], tuple[str, ...]] = {
@@ -28,9 +27,8 @@ FIELDS: dict[type[Fetched], tuple[str, ...]] = {
 OF_QUERY = ("query", "signal", "scale", "name", "kind")
 SHORTEST_S, LONGEST_S = 1.0, 300.0
 SHORTEST_TIMEOUT_S, USUAL_TIMEOUT_S = 0.1, 10.0
-LONGEST_URL, LONGEST_QUERY, MOST_QUERIES = 500, 2000, 50
+LONGEST_URL, LONGEST_QUERY, MOST_QUERIES = addresses.LONGEST, 2000, 50
 METRIC = re.compile(r"[A-Za-z_:][A-Za-z0-9_:]{0,199}")
-URL = re.compile(r"[!-~]+")
 
 
 class Wrong(ValueError):
@@ -92,33 +90,8 @@ def _of_enabled(said: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _of_url(url: Any) -> Iterator[tuple[str, str]]:
-    if not isinstance(url, str) or not URL.fullmatch(url) or len(url) > LONGEST_URL:
-        yield "url", f"must be an address of up to {LONGEST_URL} characters, as http://10.0.0.1:8000/metrics"
-        return
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname, parts.port
-    except ValueError as problem:
-        yield "url", f"is no address: {problem}"
-        return
-    if parts.scheme not in ("http", "https") or not host or port == 0:
-        yield "url", f"must begin with http:// or https:// and a host, got {url[:100]!r}"
-    elif (message := _forbidden(parts, host)) is not None:
+    for message in addresses.mistakes(url, "http://10.0.0.1:8000/metrics", "bearer_token_file"):
         yield "url", message
-
-
-def _forbidden(parts: SplitResult, host: str) -> str | None:
-    if parts.username is not None or parts.password is not None:
-        return "must not have a user or password, which would be stored: give a bearer_token_file"
-    if parts.fragment:
-        return "must not have a part after #"
-    try:
-        withheld = is_withheld(host)
-    except ValueError:  # a name, which is looked up each time
-        return None
-    if withheld and not settings.SCRAPE_LINK_LOCAL:
-        return f"{host} is a link-local or a cloud's metadata address, which is not asked"
-    return None
 
 
 def _is_number(value: Any) -> bool:

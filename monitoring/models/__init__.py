@@ -1,6 +1,17 @@
 """What the live monitor stores."""
 
 from monitoring.models.advising import Recommendation
+from monitoring.models.alerting import (
+    Alert,
+    AlertRule,
+    Delivery,
+    Hook,
+    HookToken,
+    Note,
+    Receiver,
+    Remembered,
+    Silence,
+)
 from monitoring.models.telemetry import (
     Fetched,
     Frame,
@@ -19,18 +30,27 @@ from monitoring.models.telemetry import (
 from monitoring.models.watching import Entered, Tick, Watch
 
 __all__ = [
+    "Alert",
+    "AlertRule",
+    "Delivery",
     "Entered",
     "Fetched",
     "Frame",
+    "Hook",
+    "HookToken",
     "Lease",
+    "Note",
     "OwnMapping",
     "Pending",
     "Pull",
     "Quarantined",
+    "Receiver",
     "Recommendation",
+    "Remembered",
     "Rollup",
     "Sample",
     "Series",
+    "Silence",
     "Source",
     "Target",
     "Tick",

@@ -91,6 +91,20 @@ class Fetcher:
         except (httpx.HTTPError, httpx.InvalidURL) as problem:
             raise NoAnswer(f"no answer: {str(problem)[:SHOWN] or type(problem).__name__}") from None
 
+    async def post(self, url: str, timeout_s: float, body: bytes, headers: Mapping[str, str]) -> Answer:
+        """What the server answers to a body, whatever its status. Raises Failed, also for a redirect."""
+        sent = {"Accept-Encoding": "gzip", "User-Agent": "prfaas-planner", **headers}
+        try:
+            async with (
+                asyncio.timeout(timeout_s),
+                self._client.stream("POST", url, content=body, headers=sent) as response,
+            ):
+                return await _answer(response)
+        except TimeoutError:
+            raise NoAnswer(f"no whole answer within {timeout_s:g} s") from None
+        except (httpx.HTTPError, httpx.InvalidURL) as problem:
+            raise NoAnswer(f"no answer: {str(problem)[:SHOWN] or type(problem).__name__}") from None
+
     async def close(self) -> None:
         """Ends its connection."""
         await self._client.aclose()
@@ -140,6 +154,7 @@ class _Guarded(httpx.AsyncHTTPTransport):
             request.method,
             request.url.copy_with(host=address),
             headers=request.headers,
+            stream=request.stream,
             extensions={**request.extensions, "sni_hostname": request.url.host},
         )
         try:

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -33,11 +34,25 @@ PAGES = {
         f"/optimiser/{problem}/?scenario={CASE}" for problem in ("equal_cost", "least_cost", "front", "break_even")
     ],
     "simulate": [f"/simulate/?scenario={CASE}"],
+    "live": ["/live/", "/live/?at=yesterday&range=3weeks"],
     "live-sources": ["/live/sources/"],
     "live-replay": ["/live/replay/"],
     "new-live-source": ["/live/sources/new/"],
     "live-mapping": ["/live/mapping/"],
     "change-live-mapping": ["/live/mapping/vllm/"],
+    "live-alerts": ["/live/alerts/"],
+    "live-alert-rules": ["/live/alerts/rules/"],
+    "new-live-alert-rule": [
+        f"/live/alerts/rules/new/?kind={kind}" for kind in ("threshold", "rate", "forecast", "advice", "burn", "source")
+    ],
+    "change-live-alert-rule": ["/live/alerts/rules/source-lost/"],
+    "remove-live-alert-rule": ["/live/alerts/rules/source-lost/remove/"],
+    "live-silences": ["/live/alerts/silences/"],
+    "new-live-silence": ["/live/alerts/silences/new/"],
+    "live-receivers": ["/live/alerts/receivers/"],
+    "new-live-receiver": ["/live/alerts/receivers/new/"],
+    "live-hooks": ["/live/alerts/hooks/"],
+    "new-live-hook": ["/live/alerts/hooks/new/"],
     "live-targets": ["/live/targets/"],
     "new-live-target": ["/live/targets/new/"],
     "new-live-pull": ["/live/pulls/new/"],
@@ -72,6 +87,8 @@ PAGES = {
 MADE = {
     "job-page", "import-preview", "live-source-page", "change-live-source", "revoke-live-token",
     "change-live-target", "change-live-pull", "remove-live-target", "remove-live-pull",
+    "live-receiver-page", "change-live-receiver", "remove-live-receiver",
+    "live-hook-page", "remove-live-hook", "revoke-live-hook-token", "live-alert-page",
 }  # fmt: skip
 NO_PAGES = {
     "home", "logout", "case-study-under-load", "keep-scenario", "archive-scenario", "scenario-file",
@@ -79,6 +96,8 @@ NO_PAGES = {
     "archive-comparison", "comparison-file", "comparison-table", "simulate-comparison",
     "catalogue-whole", "catalogue-csv", "catalogue-file", "catalogue-archive", "catalogue-restore",
     "catalogue-restore-revision", "test-live-target", "test-live-pull",
+    "acknowledge-live-alert", "switch-live-alert-rule", "end-live-silence", "test-live-receiver", "switch-live-hook",
+    "new-live-hook-token",
     "switch-live-source", "new-live-token", "remove-live-mapping", "manage-quarantine",
 }  # fmt: skip
 """Names of addresses that lead elsewhere, are downloads, or are only posted to. The API's own page is not among the
@@ -111,10 +130,24 @@ ASKED = {
     "pulls": {"name": "no-prometheus", "url": "http://127.0.0.1:9", "queries": [{"query": "up"}]},
 }
 """A target and a server of queries, neither of which answers."""
+UNKNOWN_THRESHOLD = {
+    "name": "no-t", "title": "Nobody tells the threshold", "kind": "threshold", "no_data": "alert", "no_data_for_s": 0,
+    "spec": {"figure": "threshold_tokens", "fire": 1e9, "clear": 1e9}, "runbook": "Enter it by hand.",
+}  # fmt: skip
+"""A rule that fires by itself."""
 CONFIG = {
     "model_type": "llama", "num_hidden_layers": 2, "hidden_size": 512, "num_attention_heads": 4,
     "num_key_value_heads": 2, "max_position_embeddings": 8192, "torch_dtype": "bfloat16",
 }  # fmt: skip
+
+
+def fired(server):
+    """The number of an alert that fires, as it does as soon as the server has looked."""
+    end = time.monotonic() + 60
+    while not (alerts := server.request("GET", "/api/v1/live/alerts/?state=firing&rule=no-t").document["alerts"]):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    return alerts[0]["id"]
 
 
 @pytest.fixture(scope="module")
@@ -139,6 +172,19 @@ def made(server, half_hour):
     token = server.request("POST", "/api/v1/live/sources/gateway-a/tokens/")
     assert (source.status, token.status) == (201, 201)
     sources = [f"/live/sources/gateway-a/{end}" for end in ("", "change/", f"tokens/{token.document['id']}/revoke/")]
+    receiver = {"name": "pager", "kind": "webhook", "url": "http://127.0.0.1:9/", "matchers": {"severity": "page"}}
+    silence = {"matchers": {"link": "works*"}, "until_ms": round(time.time() * 1000) + 3_600_000, "comment": "works"}
+    for address, body in (
+        ("receivers", receiver),
+        ("hooks", {"name": "grafana-a", "kind": "grafana"}),
+        ("silences", silence),
+        ("alert-rules", UNKNOWN_THRESHOLD),
+    ):
+        assert server.request("POST", f"/api/v1/live/{address}/", body).status == 201
+    told = server.request("POST", "/api/v1/live/hooks/grafana-a/tokens/").document["id"]
+    sources += [f"/live/alerts/receivers/pager/{end}" for end in ("", "change/", "remove/")]
+    sources += [f"/live/alerts/{fired(server)}/"]
+    sources += [f"/live/alerts/hooks/grafana-a/{end}" for end in ("", "remove/", f"tokens/{told}/revoke/")]
     pages = [f"/jobs/{job}/" for job in jobs] + [f"/catalogue/import/{read['id']}/"]
     return pages + sources + asked + [f"{address}remove/" for address in asked]
 

@@ -24,6 +24,12 @@ AGAIN = [
     "tests/monitoring/test_recommender.py",
     "tests/monitoring/test_recommend_drift.py",
     "tests/monitoring/test_metrics_door.py",
+    "tests/alerts/test_annotations.py",
+    "tests/alerts/test_api_alerts.py",
+    "tests/alerts/test_burning.py",
+    "tests/alerts/test_evaluation.py",
+    "tests/alerts/test_outbox.py",
+    "tests/alerts/test_sending.py",
     # of the pages those that ask the database in words of their own, for lists, states and histories
     "tests/frontend/test_catalogue_pages.py",
     "tests/frontend/test_jobs.py",
@@ -31,6 +37,7 @@ AGAIN = [
     "tests/frontend/test_compare.py",
     "tests/frontend/test_live_sources.py",
     "tests/frontend/test_live_targets.py",
+    "tests/frontend/test_live_alerts.py",
 ]
 
 

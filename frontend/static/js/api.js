@@ -11,7 +11,7 @@ const token = document.querySelector('meta[name="csrf-token"]').content;
 const sentence = (message) => [{ field: null, value: null, message }];
 const PATIENCE_MS = 20000;
 
-async function request(url, options) {
+async function request(url, options, read = null) {
   let response;
   try {
     response = await fetch(url, { signal: AbortSignal.timeout(PATIENCE_MS), ...options });
@@ -23,16 +23,24 @@ async function request(url, options) {
   if (!response.ok) {
     throw new Refused(response.status, document?.errors ?? sentence(`The server answered ${response.status}.`));
   }
-  return document;
+  return read && !isJson ? read(response) : document;
 }
 
 export const get = (url) => request(url, { headers: { Accept: "application/json" } });
 
-export const post = (url, body = {}) =>
+const send = (method) => (url, body = {}) =>
   request(url, {
-    method: "POST",
+    method,
     headers: { Accept: "application/json", "Content-Type": "application/json", "X-CSRFToken": token },
     body: JSON.stringify(body),
   });
+
+export const post = send("POST");
+export const put = send("PUT");
+export const patch = send("PATCH");
+export const remove = (url) => request(url, { method: "DELETE", headers: { Accept: "application/json", "X-CSRFToken": token } });
+
+// What is no JSON: a text to paste elsewhere.
+export const getText = (url) => request(url, { headers: { Accept: "*/*" } }, (response) => response.text());
 
 export const signIn = (loginUrl) => `${loginUrl}?next=${encodeURIComponent(location.pathname + location.search)}`;

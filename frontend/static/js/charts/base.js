@@ -4,7 +4,7 @@ import { moveDots } from "./dots.js";
 import { fill, toCsv } from "./table.js";
 import { palette } from "./style.js";
 
-const CONFIG = {
+export const CONFIG = {
   responsive: true,
   displaylogo: false,
   // Nothing that is shown here leaves the site.
@@ -16,10 +16,11 @@ const AT_ONCE = { mode: "immediate", transition: { duration: 0 }, frame: { durat
 const EXPORT = { width: 960, height: 540, scale: 2 };
 
 function axis(colours, more = {}) {
-  const { title, ...rest } = more;
+  const { title: given, ...rest } = more;
+  const title = typeof given === "string" ? { text: given } : given;
   return {
     gridcolor: colours.grid, linecolor: colours["rule"], tickcolor: colours["rule"], zeroline: false, showline: true,
-    ticks: "outside", ticklen: 4, ticklabeloverflow: "allow", automargin: true, title: { text: title, standoff: 8, font: { size: 12 } }, ...rest,
+    ticks: "outside", ticklen: 4, ticklabeloverflow: "allow", automargin: true, title: { standoff: 8, font: { size: 12 }, ...title }, ...rest,
   };
 }
 
@@ -54,7 +55,7 @@ function save(text, name) {
 
 // A chart is {figure(data, colours, width) -> {data, layout, height?}, table(data), caption(data), empty?(data),
 // origins?(data) -> [{kind, source}], whose marks follow the caption; isDrawnAnew?, where curves may not just be moved}.
-class Chart {
+export class Chart {
   constructor(element, chart, onPoint, onRange) {
     Object.assign(this, { element, chart, onPoint, onRange });
     this.name = element.dataset.chart;

@@ -1,5 +1,5 @@
 // Colours from the page's tokens, and one look for every stage and kind of point.
-const NAMES = ["ink", "ink-2", "rule", "grid", "surface", "accent", "warn", "map-low", "map-high", "map-beyond", "map-ink", "stage-prfaas", "stage-link", "stage-pd-p", "stage-pd-d"];
+const NAMES = ["ink", "ink-2", "rule", "grid", "surface", "accent", "warn", "danger", "map-low", "map-high", "map-beyond", "map-ink", "stage-prfaas", "stage-link", "stage-pd-p", "stage-pd-d"];
 
 // A token may be light-dark(...): only an element that uses it says which colour that is now.
 let known = null;

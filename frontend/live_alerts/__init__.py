@@ -1,0 +1,1 @@
+"""Alerts, their rules, silences, receivers and hooks as forms and rows."""

@@ -1,0 +1,61 @@
+// Below the charts: alerts, events and the health of sources.
+import { written } from "../format.js";
+import { attribute, hide, keyed, out, row } from "./dom.js";
+import { DAY } from "./view.js";
+import { age, clock, moment, utc } from "./zone.js";
+
+const skew = new Intl.NumberFormat("en-US", { minimumFractionDigits: 1, maximumFractionDigits: 1, signDisplay: "exceptZero" });
+const figure = written(2);
+const MOST_EVENTS = 50;
+
+function list(name, items, key, cells, show) {
+  const table = document.querySelector(`[data-${name}]`);
+  hide(table, !items.length);
+  hide(document.querySelector(`[data-no-${name}]`), items.length > 0);
+  keyed(table.tBodies[0], items, key, () => row(cells), show);
+}
+
+// The day only where it is another one; all of it for who hovers.
+const brief = (ms, zone, now) => (Math.abs(now - ms) < DAY / 2 ? clock(ms, zone) : moment(ms, zone));
+
+function when(line, name, value, ...times) {
+  out(line, name, value);
+  attribute(line.querySelector(`[data-out="${name}"]`), "title", times.map(utc).join(" to "));
+}
+
+export function showAlerts(alerts, zone, now) {
+  const cells = [["state", "text"], ["rule", "text"], ["since", "text"], ["what", "text wrap"]];
+  list("alerts", alerts, ({ id }) => id, cells, (line, alert) => {
+    out(line, "state", alert.state);
+    line.dataset.state = alert.state;
+    out(line, "rule", `${alert.rule} (${alert.severity})`);
+    when(line, "since", brief(alert.since_ms, zone, now), alert.since_ms);
+    const more = [alert.value == null ? "" : `now ${figure(alert.value)}`, alert.acknowledged_by ? `acknowledged by ${alert.acknowledged_by}` : "", alert.silenced_until_ms ? `silenced until ${clock(alert.silenced_until_ms, zone)}` : ""];
+    out(line, "what", [alert.text, ...more.filter(Boolean)].join("; "));
+  });
+}
+
+export function showEvents({ notes, start, end, view }) {
+  const seen = notes.filter(({ ts_ms: from, until }) => from <= end && (until ?? from) >= start).sort((a, b) => b.ts_ms - a.ts_ms).slice(0, MOST_EVENTS);
+  const cells = [["number", ""], ["time", "text"], ["kind", "text"], ["what", "text wrap"]];
+  list("events", seen, ({ id }) => id, cells, (line, note) => {
+    out(line, "number", String(note.number));
+    const times = [note.ts_ms, note.end_ms].filter((ms) => ms != null);
+    when(line, "time", times.map((ms) => brief(ms, view.zone, end)).join(" to ") + (note.is_open ? ", goes on" : ""), ...times);
+    out(line, "kind", note.kind);
+    out(line, "what", note.text);
+  });
+}
+
+// A source's age goes on while nothing comes.
+export function showHealth(sources, sinceMs) {
+  const cells = [["name", "text"], ["state", "text"], ["age", ""], ["skew", ""], ["problem", "text wrap"]];
+  list("health", sources, ({ name }) => name, cells, (line, source) => {
+    out(line, "name", source.name);
+    out(line, "state", source.state);
+    line.dataset.state = source.state;
+    out(line, "age", source.age_ms == null ? "–" : age(source.age_ms + sinceMs));
+    out(line, "skew", source.skew_ms == null ? "–" : skew.format(source.skew_ms / 1000));
+    out(line, "problem", source.problem ?? "");
+  });
+}

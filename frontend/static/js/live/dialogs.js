@@ -1,0 +1,128 @@
+// What is typed on the screen: sent by REST, with what is refused beside its field.
+import { patch, post, put, Refused, remove, signIn } from "../api.js";
+import { fromField, toField, zoneName } from "./zone.js";
+
+const dialog = (name) => document.querySelector(`[data-dialog="${name}"]`);
+const words = (text) => text.split(",").map((each) => each.trim()).filter(Boolean);
+
+export class Dialogs {
+  constructor({ api, login, signed_in: isSignedIn, scenarios }) {
+    Object.assign(this, { api, login, isSignedIn });
+    for (const name of scenarios) dialog("watch").querySelector("select[name=scenario]").add(new Option(name, name));
+    for (const cancel of document.querySelectorAll("dialog [data-cancel]")) cancel.addEventListener("click", () => cancel.closest("dialog").close());
+    for (const name of ["enter", "annotate", "watch"]) {
+      dialog(name).querySelector("form").addEventListener("submit", (event) => {
+        event.preventDefault();
+        this.send(dialog(name));
+      });
+    }
+  }
+
+  // Opens a form, filled; what is sent, and what is done with the answer, come with it. Who may not is asked to sign in.
+  open(name, values, send, done = () => {}) {
+    if (!this.isSignedIn) return location.assign(signIn(this.login));
+    const opened = dialog(name);
+    const form = opened.querySelector("form");
+    for (const [field, value] of Object.entries(values)) form.elements[field].value = value;
+    Object.assign(this, { sending: send, done });
+    this.errors(opened, []);
+    opened.showModal();
+    return form;
+  }
+
+  async send(opened, sending = this.sending, done = this.done) {
+    const form = opened.querySelector("form");
+    this.errors(opened, []);
+    try {
+      const answer = await sending(form.elements);
+      opened.close();
+      done(answer);
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      if (error.status === 401) location.assign(signIn(this.login));
+      this.errors(opened, error.errors);
+    }
+  }
+
+  // A mistake stands beside its field; one of no field of this form, below all.
+  errors(opened, errors) {
+    const { elements } = opened.querySelector("form");
+    const of = ({ field }) => String(field ?? "").split(".")[0];
+    for (const place of opened.querySelectorAll("[data-error]")) {
+      const { error: name } = place.dataset;
+      const said = errors.filter((each) => (name ? of(each) === name : !elements[of(each)])).map(({ message }) => message);
+      place.textContent = said.join(" ");
+      if (!name) continue;
+      elements[name].toggleAttribute("aria-invalid", said.length > 0);
+      if (said.length) elements[name].setAttribute("aria-invalid", "true");
+    }
+    opened.querySelector("[aria-invalid]")?.focus();
+  }
+
+  // --- the forms ---
+
+  enter(watch, what) {
+    const chosen = what === "instances" ? "instances.prefill" : what;
+    this.open("enter", { what: chosen, value: "" }, ({ what: field, value }) =>
+      post(`${this.watch(watch)}entered/`, { what: field.value, value: number(value, "value") }));
+  }
+
+  // `watch` is empty where it is of all.
+  annotate(watch, zone, from, done) {
+    const form = this.open("annotate", { text: "", ts_ms: toField(from, zone), end_ms: "" }, ({ text, ts_ms: begin, end_ms: end }) =>
+      post(`${this.api}annotations/`, {
+        text: text.value, watch, ts_ms: fromField(begin.value, zone), end_ms: end.value ? fromField(end.value, zone) : null,
+      }), done);
+    if (form) form.querySelector("[data-note-zone]").textContent = `Times: ${zoneName(zone, from)}.`;
+  }
+
+  editWatch(watch, done) {
+    const given = watch ?? { name: "", title: "", scenario: "", links: [], clusters: [], headroom: 0.1, objective: "throughput" };
+    const { name, title, scenario, objective } = given;
+    const values = { name, title, scenario, objective, links: given.links.join(", "), clusters: given.clusters.join(", "), headroom: Number((100 * given.headroom).toPrecision(6)) };
+    const form = this.open("watch", values, (elements) => this.storeWatch(elements, watch), done);
+    if (!form) return;
+    form.querySelector("h2").textContent = watch ? `Change ${watch.name}` : "New watch";
+    form.elements.name.readOnly = Boolean(watch);
+    this.offerRemoval(form.querySelector("[data-remove]"), watch, done);
+  }
+
+  // Asked for twice, as it cannot be taken back.
+  offerRemoval(button, watch, done) {
+    button.hidden = !watch;
+    button.textContent = "Delete";
+    let isSure = false;
+    button.onclick = () => {
+      if (isSure) return this.send(dialog("watch"), () => remove(this.watch(watch.name)).then(() => null), done);
+      isSure = true;
+      button.textContent = "Delete it, and what was entered of it";
+      return undefined;
+    };
+  }
+
+  storeWatch(elements, watch) {
+    const body = {
+      name: elements.name.value.trim(), title: elements.title.value.trim(), scenario: elements.scenario.value,
+      links: words(elements.links.value), clusters: words(elements.clusters.value), headroom: number(elements.headroom, "headroom") / 100, objective: elements.objective.value,
+    };
+    return watch ? put(this.watch(watch.name), body) : post(`${this.api}watches/`, body);
+  }
+
+  setObjective(watch, objective) {
+    return patch(this.watch(watch), { objective });
+  }
+
+  watch(name) {
+    return `${this.api}watches/${encodeURIComponent(name)}/`;
+  }
+
+  help() {
+    dialog("help").showModal();
+  }
+}
+
+function number(element, field) {
+  const value = element.valueAsNumber;
+  if (Number.isFinite(value)) return value;
+  throw new Refused(0, [{ field, value: element.value, message: "Type a number." }]);
+}

@@ -1,0 +1,139 @@
+// The grid of the view that is looked at: its history from the server, then each snapshot's points; another grid for the
+// same time a day before. What is shown stays until what replaces it is there.
+import { get } from "../api.js";
+import { Grid } from "./grid.js";
+import { DAY } from "./view.js";
+
+const MOST_POINTS = 600;
+const LEAST_STEP_MS = 1000;
+// Snapshots that history may not have yet.
+const RECENT = 30;
+// What comes in turn within this time has nothing missing between.
+const BEAT_MS = 3500;
+const RETRY_MS = 5000;
+
+export class Feed {
+  constructor(api, clock, onChange) {
+    Object.assign(this, { api, clock, onChange, view: null, grid: null, past: null, lengths: null, recent: [], asked: 0, problem: "" });
+  }
+
+  get end() {
+    return this.view.end ?? this.clock.now();
+  }
+
+  // --- history ---
+
+  async load(view) {
+    this.view = view;
+    const asked = (this.asked += 1);
+    clearTimeout(this.retrying);
+    if (!view.watch) return this.put(this.empty(this.end), null, null);
+    const { end } = this;
+    const [history, past] = await Promise.all([this.history(end, view.range), this.before(end)]);
+    if (asked !== this.asked) return undefined; // somebody looks at something else by now
+    this.problem = history.problem ?? "";
+    if (history.problem) this.retrying = setTimeout(() => this.load(view), RETRY_MS);
+    // What is shown stays; nothing that could take its place has come.
+    if (history.problem && this.grid && this.drawn === view.watch) return this.onChange();
+    return this.put(this.filled(history, end, view.range), past, history.lengths ?? null);
+  }
+
+  put(grid, past, lengths) {
+    Object.assign(this, { grid, past, lengths, drawn: this.view.watch });
+    if (this.view.end === null) this.catchUp();
+    this.onChange();
+  }
+
+  // The day before, some way ahead of the present, so that it need not be asked for each second.
+  async before(end) {
+    const { past, range, end: stop } = this.view;
+    if (!past) return null;
+    const ahead = stop === null ? range / 4 : 0;
+    const history = await this.history(end - DAY + ahead, range + ahead);
+    return history.problem ? null : this.filled(history, end - DAY + ahead, range + ahead);
+  }
+
+  async history(end, range) {
+    const { watch } = this.view;
+    const query = new URLSearchParams({ start: Math.round(end - range), end: Math.round(end), points: MOST_POINTS });
+    return get(`${this.api}watches/${encodeURIComponent(watch)}/history/?${query}`).catch(({ message }) => ({ problem: message }));
+  }
+
+  filled(history, end, range) {
+    if (history.problem) return this.empty(end);
+    const grid = new Grid(Math.max(LEAST_STEP_MS, history.step_ms), range, end);
+    grid.fill(history);
+    return grid;
+  }
+
+  empty(end) {
+    const step = LEAST_STEP_MS * Math.ceil(this.view.range / MOST_POINTS / LEAST_STEP_MS);
+    return new Grid(step, this.view.range, end);
+  }
+
+  // History is some seconds behind what was sent.
+  catchUp() {
+    const known = this.grid.isFilled ? this.newest() : -Infinity;
+    for (const each of this.recent) if (each.ts_ms > known) this.append(each);
+  }
+
+  newest() {
+    for (let at = this.grid.size - 1; at >= 0; at -= 1) {
+      for (const { mean } of this.grid.lines.values()) if (!Number.isNaN(mean[at])) return this.grid.times[at];
+    }
+    return -Infinity;
+  }
+
+  // --- snapshots ---
+
+  take(snapshot, isNext) {
+    const before = this.recent.at(-1);
+    const tick = { ts_ms: snapshot.ts_ms, points: {}, bridged: isNext && before && snapshot.ts_ms - before.ts_ms <= BEAT_MS ? before.ts_ms : null };
+    for (const { name, points } of snapshot.watches) tick.points[name] = points;
+    this.recent.push(tick);
+    if (this.recent.length > RECENT) this.recent.shift();
+    if (this.grid && this.view.end === null) this.append(tick);
+  }
+
+  append({ ts_ms: ts, points, bridged }) {
+    const of = points[this.view.watch];
+    if (!of) return this.grid.advance(ts);
+    // A beat that fell over the edge of its step leaves no gap, as nothing was sent between.
+    for (let at = (bridged ?? ts) + this.grid.step; at < ts - this.grid.step / 2; at += this.grid.step) {
+      if (this.grid.place(at) !== this.grid.place(ts) && this.isUnknown(at)) this.grid.add(at, of);
+    }
+    this.grid.add(ts, of);
+  }
+
+  isUnknown(ms) {
+    const at = this.grid.place(ms);
+    return at >= 0 && [...this.grid.lines.values()].every(({ count }) => !count[at]);
+  }
+
+  // Those that were asked for afterwards.
+  takeMissed(snapshots) {
+    if (!this.grid || this.view.end !== null) return;
+    const missing = snapshots.filter(({ ts_ms: ts }) => this.isUnknown(ts));
+    for (const { ts_ms: ts, watches } of missing) {
+      const found = watches.find(({ name }) => name === this.view.watch);
+      if (found) this.grid.add(ts, found.points);
+    }
+  }
+
+  // The axis goes on also when nothing comes: a gap is seen to grow.
+  advance() {
+    if (this.view?.end !== null || !this.grid) return;
+    const now = this.clock.now();
+    this.grid.advance(now);
+    if (this.past && this.past.last * this.past.step < now - DAY) this.goOn(this.view);
+  }
+
+  // The day before goes on too.
+  async goOn(view) {
+    if (this.isGoingOn) return;
+    this.isGoingOn = true;
+    const past = await this.before(this.clock.now());
+    this.isGoingOn = false;
+    if (view === this.view && past) this.past = past;
+  }
+}

@@ -1,0 +1,200 @@
+// Charts over time: lines of a grid in panels above one another, limits, marks, a day before, and grey where nothing came.
+import { ceiling } from "../charts/style.js";
+import { DAY, MINUTE } from "./view.js";
+import { moment, shifted, zoneName } from "./zone.js";
+
+// What is so many times as high as all else is not drawn to scale: the rest would lie flat on the axis.
+const FAR = 3;
+const SILENT_MS = 5000;
+const MOST_NAMED_MARKS = 12;
+const MOST_KEPT = 500;
+const LEGEND = { orientation: "h", x: 0, xanchor: "left", yanchor: "bottom", font: { size: 11 }, traceorder: "normal", itemwidth: 30 };
+const GAP = 0.2;
+// In pixels: of a chart with one panel, of more panels, of a row of the legend, of a letter and of what stands beside a name.
+const [HEIGHT, MORE, ROW, LETTER, SAMPLE] = [250, 30, 17, 6.4, 50];
+const NUMBERS = ["", "2", "3"];
+
+// Times as the axis has them; the same array until the grid has moved.
+const axes = new WeakMap();
+export function timesOf(grid, zone, later = 0) {
+  const known = axes.get(grid);
+  if (known?.last === grid.last && known.zone === zone) return known.x;
+  const x = known?.x ?? new Float64Array(grid.size);
+  for (let at = 0; at < grid.size; at += 1) x[at] = shifted(grid.times[at] + later, zone);
+  axes.set(grid, { x, last: grid.last, zone });
+  return x;
+}
+
+export class TimeChart {
+  // Curves move all the time: Plotly is told of all of them.
+  isDrawnAnew = true;
+
+  // `panels(shown)` gives [{title, unit, scale, write, lines: [{key, name, line, ...}], limits, top, isFromZero}].
+  constructor({ panels, caption, none }) {
+    Object.assign(this, { panels, say: caption, none, scratch: new Map() });
+  }
+
+  // Panels in which there is something to draw.
+  drawn(shown) {
+    return this.panels(shown).map((panel) => ({ ...panel, lines: panel.lines.filter(({ key }) => shown.grid.has(key)) })).filter(({ lines }) => lines.length);
+  }
+
+  empty(shown) {
+    return this.drawn(shown).length ? null : this.none;
+  }
+
+  caption(shown) {
+    return this.say(shown);
+  }
+
+  // Values in the axis' unit, in an array that is used again and again.
+  scaled(name, values, scale) {
+    // Names of links come and go for ever.
+    if (this.scratch.size > MOST_KEPT) this.scratch.clear();
+    let kept = this.scratch.get(name);
+    if (kept?.length !== values.length) this.scratch.set(name, (kept = new Float64Array(values.length)));
+    for (let at = 0; at < values.length; at += 1) kept[at] = values[at] * scale;
+    return kept;
+  }
+
+  figure(shown, colours, width) {
+    const panels = this.drawn(shown);
+    const data = panels.flatMap((panel, at) => this.traces(panel, shown, colours).map((trace) => ({ ...trace, xaxis: "x", yaxis: `y${NUMBERS[at]}` })));
+    const share = (1 - GAP * (panels.length - 1)) / panels.length;
+    const tops = panels.map((_, at) => 1 - at * (share + GAP));
+    const frames = panels.map((panel, at) => [`yaxis${NUMBERS[at]}`, {
+      range: this.range(panel, shown), fixedrange: true, domain: [Math.max(0, tops[at] - share), tops[at]], nticks: panels.length > 1 ? 4 : 6, tickfont: { size: 11 },
+    }]);
+    const annotations = panels.map((panel, at) => heading(panel, tops[at], colours));
+    const height = HEIGHT + (panels.length > 1 ? MORE : 0) + ROW * (rowsOf(data, width) - 1);
+    return { data, height, layout: { ...Object.fromEntries(frames), ...frame(shown, colours, NUMBERS[panels.length - 1]), annotations, legend: { ...LEGEND, y: 1 + 18 / (height - 74) } } };
+  }
+
+  traces(panel, shown, colours) {
+    const [now, before] = [[], []];
+    for (const line of panel.lines) {
+      if (line.isBanded && shown.grid.step > 1000) now.push(...this.band(line, panel, shown, colours));
+      now.push(this.trace(line, panel, shown.grid, timesOf(shown.grid, shown.view.zone), line.line));
+      if (shown.past?.has(line.key) && !line.isLimit) before.push(this.ghost(line, panel, shown, colours));
+    }
+    return [...before, ...now];
+  }
+
+  trace({ key, name, shape = "linear", factor = 1, isNamed = true }, { scale, unit, digits = 2 }, grid, x, line, more = {}) {
+    const known = grid.lines.get(key).mean;
+    return {
+      type: "scatter", mode: "lines", name: name.replace("Λ_max", "Λ<sub>max</sub>"), x, y: this.scaled(`${name} ${key}`, known, scale * factor), line: { width: 1.75, ...line, shape, simplify: true },
+      showlegend: isNamed, connectgaps: false, hovertemplate: `%{x|%H:%M:%S} ${name}: %{y:,.${digits}f} ${unit}<extra></extra>`, ...more,
+    };
+  }
+
+  ghost(line, panel, { past, view }, colours) {
+    const style = { color: colours["ink-2"], width: 1, dash: line.line.dash === "solid" ? "1px,2px" : line.line.dash };
+    return this.trace({ ...line, name: `${line.name}, a day before` }, panel, past, timesOf(past, view.zone, DAY), style, { opacity: 0.7, showlegend: false });
+  }
+
+  band({ key, name, line }, { scale }, { grid, view }, colours) {
+    const x = timesOf(grid, view.zone);
+    const edge = { type: "scatter", mode: "lines", x, line: { color: line.color, width: 0 }, hoverinfo: "skip", showlegend: false, connectgaps: false };
+    const { low, high } = grid.lines.get(key);
+    const fillcolor = (line.color ?? colours.ink).replace("rgb(", "rgba(").replace(")", ", 0.18)");
+    return [
+      { ...edge, name: `${name}, least`, y: this.scaled(`${key} low`, low, scale) },
+      { ...edge, name: `${name}, most`, y: this.scaled(`${key} high`, high, scale), fill: "tonexty", fillcolor },
+    ];
+  }
+
+  // From zero to the most of what is measured; limits that are far above are left outside.
+  range({ lines, scale, least = 1, most, isFromZero = true }, { grid, past }) {
+    const measured = lines.filter(({ isLimit }) => !isLimit);
+    const highs = [grid, past].filter(Boolean).flatMap((each) => measured.map(({ key }) => extent(each, key)[1]));
+    let high = Math.max(...highs, 0) * scale || 0;
+    for (const { key, factor = 1 } of lines.filter(({ isLimit }) => isLimit)) {
+      const near = nearest(grid, key, (FAR * Math.max(high, least)) / (scale * factor));
+      high = Math.max(high, near * scale * factor);
+    }
+    if (most) high = Math.max(high / 1.08, most / 1.08);
+    if (isFromZero) return [0, ceiling(Math.max(1.08 * high, least))];
+    const low = Math.min(...measured.map(({ key }) => extent(grid, key)[0])) * scale;
+    const room = Math.max((high - low) * 0.1, high * 0.02);
+    return [low - room, high + room];
+  }
+
+  table(shown) {
+    const { grid, view } = shown;
+    const lines = this.drawn(shown).flatMap(({ lines: each, ...panel }) => each.map((line) => [line, panel]));
+    const columns = lines.map(([{ name }, { title, unit, write, scale }]) => ({ label: name.includes(title) || lines.length === 1 ? name : `${title}: ${name}`, unit, write, scale }));
+    const rows = Array.from(grid.times, (ms, at) => [
+      new Date(ms).toISOString(), ...lines.map(([{ key, factor = 1 }]) => known(grid.lines.get(key).mean[at] * factor)),
+    ]);
+    const write = (iso) => moment(Date.parse(iso), view.zone);
+    return { columns: [{ label: "time", unit: view.zone === "utc" ? "UTC" : "local", write }, ...columns], rows: rows.filter((row) => row.some((value, at) => at && value !== null)) };
+  }
+}
+
+// The names stand in columns as wide as the longest one.
+function rowsOf(traces, width) {
+  const names = traces.filter(({ showlegend: is }) => is !== false).map(({ name }) => name.replace(/<[^>]+>/g, ""));
+  const column = SAMPLE + LETTER * Math.max(...names.map(({ length }) => length));
+  return Math.ceil(names.length / Math.max(1, Math.floor((width - 54) / column)));
+}
+
+const known = (value) => (Number.isNaN(value) ? null : value);
+
+function extent(grid, key) {
+  let [low, high] = [Infinity, -Infinity];
+  for (const value of grid.lines.get(key)?.high ?? []) {
+    if (value > high) high = value;
+    if (value < low) low = value;
+  }
+  return [low, high];
+}
+
+// The highest value that is not beyond a bound.
+function nearest(grid, key, bound) {
+  let found = 0;
+  for (const value of grid.lines.get(key).mean) if (value > found && value <= bound) found = value;
+  return found;
+}
+
+// A panel's quantity and unit stand above it: beside it they would take the height of one another.
+const heading = ({ title, unit }, y, colours) => ({
+  text: unit ? `${title}, ${unit}` : title, x: 0, xanchor: "left", xref: "paper", y, yanchor: "bottom", yref: "paper", showarrow: false, font: { size: 11, color: colours["ink-2"] },
+});
+
+// --- what all charts over time share -------------------------------------------------------------------------------
+
+function frame(shown, colours, lowest) {
+  const { view, start, end } = shown;
+  const xaxis = {
+    type: "date", range: [shifted(start, view.zone), shifted(end, view.zone)], title: { text: `time, ${zoneName(view.zone, end)}`, standoff: 2, font: { size: 11 } },
+    anchor: `y${lowest}`, hoverformat: "%Y-%m-%d %H:%M:%S", nticks: 7, automargin: true, tickfont: { size: 11 }, tickformat: ticks(view.range),
+  };
+  return {
+    showlegend: true, xaxis, shapes: [...silence(shown, colours), ...marks(shown, colours)], hovermode: "closest",
+    dragmode: "zoom", margin: { l: 40, r: 14, t: 20, b: 34 }, uirevision: `${view.watch} ${view.range} ${view.end ?? ""} ${view.zone}`,
+  };
+}
+
+const ticks = (range) => (range > 2 * DAY ? "%b %-d" : range > 5 * MINUTE ? "%H:%M" : "%H:%M:%S");
+
+// Since when nothing has come.
+function silence({ silentSince, end, view }, colours) {
+  if (silentSince === null || end - silentSince < SILENT_MS) return [];
+  return [{
+    type: "rect", xref: "x", yref: "paper", x0: shifted(silentSince, view.zone), x1: shifted(end, view.zone), y0: 0, y1: 1,
+    fillcolor: colours.grid, opacity: 0.6, line: { width: 0 }, layer: "below", label: { text: "no data", font: { size: 11, color: colours["ink-2"] }, textposition: "top center" },
+  }];
+}
+
+// Annotations, by their numbers in the list of events.
+function marks({ notes, start, end, view }, colours) {
+  const seen = notes.filter(({ ts_ms: from, until }) => from <= end && (until ?? from) >= start);
+  const isNamed = seen.length <= MOST_NAMED_MARKS;
+  return seen.map(({ ts_ms: from, until: to, number }) => ({
+    type: to ? "rect" : "line", xref: "x", yref: "paper", x0: shifted(from, view.zone), x1: shifted(to ?? from, view.zone), y0: 0, y1: 1,
+    line: { color: colours["ink-2"], width: 1, dash: "4px,2px" }, ...(to ? { fillcolor: colours["ink-2"], opacity: 0.12, layer: "below" } : {}),
+    ...(isNamed ? { label: { text: String(number), textposition: to ? "top left" : "end", textangle: 0, font: { size: 11, color: colours.ink } } } : {}),
+  }));
+}
+

@@ -1,0 +1,1 @@
+"""What somebody is told of, and how: rules, their evaluation once a second, silences, receivers, annotations."""

@@ -1,0 +1,1 @@
+"""What others tell us of events, by webhook: read, and kept as annotations."""

@@ -1,0 +1,373 @@
+"""The SRE's screen before a server that says what each test tells it: gaps, silence, pauses, addresses, forms."""
+
+import re
+from pathlib import Path
+from urllib.parse import parse_qs
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.live_fake import START_MS, FakeLive
+from tests.browser.test_accessibility import complaints, draw_all
+
+SHORT = "/live/?range=5m&zone=utc"
+
+
+class Screen:
+    """One tab that looks at the fake."""
+
+    def __init__(self, visitor, **options):
+        self.visitor, self.page = visitor, visitor.page
+        self.fake = FakeLive(self.page, **options)
+
+    def open(self, address=SHORT):
+        # Timers are the test's: nobody waits for seconds to pass.
+        self.page.clock.install()
+        self.visitor.open(address)
+        return self
+
+    def later(self, ms):
+        self.page.clock.fast_forward(ms)
+
+    @property
+    def connection(self):
+        return self.page.locator("[data-connection-text]")
+
+    def out(self, cell, name):
+        return self.page.locator(f'[data-cell="{cell}"] [data-out="{name}"]')
+
+    @property
+    def egress(self):
+        return self.page.locator('[data-link-cell] [data-out="egress"]')
+
+    def table(self, chart="egress"):
+        """The rows behind a chart."""
+        figure = self.page.locator(f'[data-chart="{chart}"]')
+        figure.scroll_into_view_if_needed()
+        expect(figure.locator(".main-svg").first).to_be_visible()
+        figure.locator("summary").click()
+        return figure.locator("tbody")
+
+    def forgive(self):
+        """The browser itself complains of what it cannot reach; that is what the test is about."""
+        self.visitor.complaints = [text for text in self.visitor.complaints if "ERR_" not in text]
+
+
+@pytest.fixture
+def screen(visit):
+    return lambda **options: Screen(visit(), **options)
+
+
+def test_what_is_and_what_should_be_stand_side_by_side(screen):
+    here = screen().open()
+    expect(here.connection).to_have_text("live")
+    here.fake.tick()
+    expect(here.out("threshold", "current")).to_have_text("19,600")
+    expect(here.out("threshold", "wanted")).to_have_text("21,560")
+    expect(here.out("split", "current")).to_have_text("3 / 5")
+    expect(here.out("split", "wanted")).to_have_text("4 / 4")
+    expect(here.out("binding", "binding")).to_have_text("Link")
+    expect(here.page.locator("[data-sentence]")).to_contain_text("raise t from 19.6K to 21.7K")
+    expect(here.page.locator('[data-alerts] tr[data-state="firing"]')).to_contain_text("egress above 90 %")
+    # By the server's clock, whatever this machine's says.
+    expect(here.page.locator("[data-clock]")).to_have_text(re.compile(r"^12:00:0\d UTC$"))
+    expect(here.page.locator('[data-health] [data-key="pd-decode"]')).to_contain_text(re.compile(r"stale\s*4\d s"))
+
+
+def test_numbers_that_were_missed_are_asked_for_and_drawn(screen):
+    here = screen().open()
+    expect(here.connection).to_have_text("live")
+    here.fake.tick()
+    here.fake.tick(3, sent=False)
+    missed = here.fake.seq - 3
+    here.fake.tick()
+    rows = here.table()
+    for second in range(1, 6):
+        expect(rows).to_contain_text(f"12:00:0{second}")
+    assert f"ticks/?since={missed}" in here.fake.asked
+
+
+def test_what_nobody_has_is_a_gap_and_never_zero(screen):
+    here = screen()
+    here.fake.holes = [(START_MS - 60_000, START_MS - 30_000)]
+    here.open()
+    expect(here.connection).to_have_text("live")
+    rows = here.table()
+    expect(rows).to_contain_text("11:58:59")
+    expect(rows).to_contain_text("11:59:30")
+    expect(rows).not_to_contain_text("11:59:15")
+    drawn = "() => document.querySelector('[data-chart=egress] [data-plot]').data.find(({name}) => name === 'egress').y"
+    values = here.page.evaluate(f"() => Array.from(({drawn})(), (value) => Number.isNaN(value) ? null : value)")
+    known = [value for value in values if value is not None]
+    assert min(known) > 4
+    assert len(values) - len(known) >= 30
+
+
+def test_silence_is_said_and_what_stands_is_of_then(screen):
+    here = screen().open()
+    expect(here.connection).to_have_text("live")
+    here.fake.tick()
+    expect(here.egress).not_to_have_text("–")
+    before = here.egress.inner_text()
+    here.fake.refuses = here.fake.is_gone = True
+    here.fake.disconnect()
+    here.later(6000)
+    expect(here.connection).to_have_text(re.compile(r"^stale since 12:00:0\d, reconnecting$"))
+    expect(here.page.locator("[data-asof]")).to_contain_text("Nothing new since")
+    expect(here.page.locator("[data-strip]")).to_have_attribute("data-stale", "")
+    expect(here.egress).to_have_text(before)
+    expect(here.page.locator('[data-chart="egress"] .shape-label')).to_contain_text(["no data"])
+
+    # It comes back, and what it stored meanwhile is shown without a reload.
+    here.fake.refuses = here.fake.is_gone = False
+    here.fake.tick(8, sent=False)
+    here.later(20_000)
+    expect(here.connection).to_have_text("live")
+    expect(here.page.locator("[data-strip]")).not_to_have_attribute("data-stale", "")
+    expect(here.table()).to_contain_text("12:00:05")
+    here.forgive()
+
+
+def test_without_websockets_it_asks(screen):
+    here = screen()
+    here.fake.refuses = True
+    here.open()
+    expect(here.connection).to_contain_text("polling")
+    here.fake.tick(2)
+    here.later(2500)
+    expect(here.out("threshold", "current")).to_have_text("19,600")
+    here.fake.refuses = False
+    for _ in range(3):
+        here.fake.tick()
+        here.later(16_000)
+    expect(here.connection).to_have_text("live")
+
+
+def test_a_server_that_began_anew_is_followed(screen):
+    here = screen().open()
+    expect(here.connection).to_have_text("live")
+    here.fake.seq = 0
+    here.fake.changes = {"offload": {"value": 0.25, "ts_ms": START_MS, "age": "stale"}}
+    here.fake.tick()
+    expect(here.out("offload", "offload")).to_have_text("25.0")
+    expect(here.page.locator('[data-cell="offload"]')).to_have_attribute("data-age", "stale")
+    expect(here.out("offload", "age")).to_have_text(re.compile(r"^stale: \d+ s old$"))
+
+
+def test_a_pause_has_an_address_and_the_back_button_leads_back(screen, visit):
+    here = screen().open()
+    expect(here.connection).to_have_text("live")
+    here.fake.tick()
+    expect(here.out("threshold", "current")).to_have_text("19,600")
+    here.page.keyboard.press("Space")
+    expect(here.page).to_have_url(re.compile(r"range=5m&at=2026-11-30T12%3A00%3A0\d.*&zone=utc"))
+    expect(here.page.locator("[data-paused]")).to_contain_text("Paused: shown is 2026-11-30 11:55:0")
+    paused = here.page.url
+    here.fake.changes = {"offload": {"value": 0.25, "ts_ms": START_MS, "age": "live"}}
+    here.fake.tick()
+    expect(here.page.locator("[data-clock]")).to_have_text(re.compile("12:00:0[1-9]"))
+    expect(here.out("offload", "offload")).not_to_have_text("25.0")
+    here.page.keyboard.press("ArrowLeft")
+    expect(here.page.locator("[data-paused]")).to_contain_text("11:52:3")
+    here.page.go_back()
+    expect(here.page).to_have_url(paused)
+    here.page.go_back()
+    expect(here.out("offload", "offload")).to_have_text("25.0")
+
+    # Somebody else who is sent the address sees that time, from what was stored.
+    other = Screen(visit())
+    other.fake.tick(3)
+    other.page.clock.install()
+    other.page.goto(paused)
+    expect(other.page.locator("[data-asof]")).to_contain_text("As of 2026-11-30 12:00:0")
+    expect(other.out("threshold", "current")).to_have_text("19,600")
+
+
+def test_links_that_come_and_go_do_not_break_it(screen):
+    here = screen().open()
+    expect(here.connection).to_have_text("live")
+    sent = here.fake.tick()
+    link = sent["watches"][0]["links"][0]
+    here.fake.changes = {"links": [link, link | {"name": "backup"}], "points": {"egress_bps.backup": 1e9}}
+    here.fake.tick(2)
+    expect(here.page.locator("[data-link-cell]")).to_have_count(2)
+    here.page.get_by_label("Link", exact=True).select_option("backup")
+    expect(here.page.locator("[data-link-cell]")).to_have_count(1)
+    here.fake.changes = {}
+    here.fake.tick(2)
+    expect(here.page.locator("[data-link-cell]")).to_have_count(0)
+    here.page.get_by_label("Link", exact=True).select_option("all")
+    expect(here.page.locator("[data-link-cell]")).to_have_count(1)
+
+
+def test_what_is_typed_is_sent_and_what_is_refused_stands_beside_its_field(screen):
+    here = screen().open()
+    here.page.get_by_role("button", name="Enter t").click()
+    here.visitor.sign_in()
+    expect(here.connection).to_have_text("live")
+    here.page.get_by_role("button", name="Enter t").click()
+    value = here.page.get_by_label("Value", exact=True)
+    here.page.get_by_role("button", name="Enter", exact=True).click()
+    expect(here.page.locator('[data-dialog="enter"] [data-error="value"]')).to_have_text("Type a number.")
+    here.fake.refusal = {"field": "value", "value": -1, "message": "must be 0 or more, got -1"}
+    value.fill("-1")
+    here.page.keyboard.press("Enter")
+    expect(here.page.locator('[data-dialog="enter"] [data-error="value"]')).to_have_text("must be 0 or more, got -1")
+    expect(value).to_have_attribute("aria-invalid", "true")
+    here.fake.refusal = None
+    value.fill("21000")
+    here.page.keyboard.press("Enter")
+    expect(value).not_to_be_visible()
+    assert here.fake.posted[-1] == ("POST", "watches/case-study/entered/", {"what": "threshold_tokens", "value": 21000})
+    here.visitor.complaints = [text for text in here.visitor.complaints if "400" not in text]
+
+
+def test_keys_a_kiosk_and_who_switches_keys_off(screen):
+    here = screen().open()
+    expect(here.connection).to_have_text("live")
+    here.page.keyboard.press("3")
+    expect(here.page).to_have_url(re.compile("range=1h"))
+    here.page.keyboard.press("k")
+    expect(here.page.locator(".bar")).not_to_be_visible()
+    expect(here.page).to_have_url(re.compile("kiosk=1"))
+    here.page.keyboard.press("k")
+    expect(here.page.locator(".bar")).to_be_visible()
+    here.page.keyboard.press("?")
+    here.page.get_by_label("Single keys work on this page").uncheck()
+    here.page.get_by_role("button", name="Close").click()
+    here.page.keyboard.press("1")
+    expect(here.page.locator("[data-dialog=help]")).not_to_be_visible()
+    expect(here.page).to_have_url(re.compile("range=1h"))
+
+
+def test_where_nothing_was_ever_sent_it_says_how_to_begin(screen):
+    here = screen(has_watch=False).open("/live/?range=3weeks")
+    expect(here.page.locator("[data-empty-state]")).to_contain_text("manage.py serve --demo")
+    expect(here.page.locator("[data-watched]")).not_to_be_visible()
+    expect(here.page.locator("[data-notice]")).to_contain_text("no usable value for: range")
+
+
+FEWEST = """(plot) => {
+  plot.fewest = Infinity;
+  const look = () => { plot.fewest = Math.min(plot.fewest, plot.querySelectorAll("path.js-line").length); };
+  new MutationObserver(look).observe(plot, { childList: true, subtree: true });
+}"""
+
+
+def test_no_chart_is_blank_while_another_time_is_asked_for_or_cannot_be_had(screen):
+    here = screen().open()
+    plot = here.page.locator('[data-chart="egress"] [data-plot]')
+    expect(plot.locator(".scatterlayer path.js-line").first).to_be_visible()
+    plot.evaluate(FEWEST)
+    here.fake.is_slow = True
+    here.page.keyboard.press("3")
+    expect(here.page).to_have_url(re.compile("range=1h"))
+    here.fake.tick()
+    expect(here.page.locator("[data-clock]")).to_have_text(re.compile("^12:00:0[1-9]"))
+    expect(plot.locator("path.js-line").first).to_be_visible()
+    here.fake.answer_all()
+    expect(plot.locator(".xaxislayer-above")).to_contain_text("11:10")
+    here.fake.is_gone = True
+    here.page.keyboard.press("2")
+    expect(here.page).to_have_url(re.compile("zone=utc$"))
+    here.fake.tick()
+    expect(here.page.locator("[data-history-problem]")).to_contain_text("The server does not answer.")
+    expect(plot.locator("path.js-line").first).to_be_visible()
+    assert plot.evaluate("({ fewest }) => fewest") > 0
+    here.forgive()
+
+
+def test_yesterday_is_drawn_beside_and_what_is_drawn_can_be_saved(screen):
+    here = screen().open("/live/?range=5m")
+    expect(here.connection).to_have_text("live")
+    here.page.keyboard.press("z")
+    expect(here.page).to_have_url(re.compile("zone=utc"))
+    expect(here.page.locator("[data-clock]")).to_have_text(re.compile("^12:00:0. UTC$"))
+    here.page.keyboard.press("y")
+    expect(here.page).to_have_url(re.compile("compare=yesterday"))
+    expect(here.page.locator('[data-chart="egress"] .scatterlayer .js-line')).to_have_count(6)
+    asked = [address for address in here.fake.asked if "history" in address]
+    assert any(START_MS - 25 * 3_600_000 < int(parse_qs(each)["end"][0]) < START_MS - 23 * 3_600_000 for each in asked)
+    chart = here.page.locator('[data-chart="egress"]')
+    with here.page.expect_download() as table:
+        chart.get_by_role("button", name="CSV").click()
+    header, *rows = Path(table.value.path()).read_text().splitlines()
+    assert header.startswith('"time, UTC","egress, Gbps"')
+    assert rows[0].startswith("2026-11-30T11:55:")
+    with here.page.expect_download() as picture:
+        chart.get_by_role("button", name="PNG").click()
+    assert Path(picture.value.path()).read_bytes().startswith(b"\x89PNG")
+
+
+def test_it_keeps_nobody_out_and_fits_a_phone(screen):
+    here = screen(brown_out=(START_MS - 120_000, START_MS - 30_000))
+    here.visitor.open(SHORT)
+    expect(here.connection).to_have_text("live")
+    here.page.locator("[data-advice] summary").click()
+    wrong = []
+    for theme in ("light", "dark"):
+        draw_all(here.page)
+        wrong += complaints(here.page, theme)
+        here.page.locator("[data-theme-toggle]").click()
+    assert not wrong, "\n".join(wrong)
+
+
+HEARD = """{
+  const Real = WebSocket;
+  window.WebSocket = class extends Real {
+    constructor(...given) {
+      super(...given);
+      window.heard = this;
+    }
+  };
+}"""
+EIGHT_HOURS = """
+async ([snapshot, from, to]) => {
+  const [watch] = snapshot.watches;
+  const egress = watch.points["egress_bps.wan"];
+  for (let second = from * 3600; second < to * 3600; second += 2) {
+    const [hour, ten] = [Math.floor(second / 3600), Math.floor(second / 600)];
+    for (const name of Object.keys(watch.points)) if (name.includes("of-hour")) delete watch.points[name];
+    watch.points["egress_bps.wan"] = egress * (1 + 0.1 * Math.sin(second));
+    watch.points[`egress_bps.of-hour-${hour}`] = 1e9;
+    const ts = snapshot.ts_ms + second * 1000;
+    const notes = [{ ...snapshot.notes[1], id: 100 + ten, ts_ms: ts - (second % 600) * 1000 }];
+    const next = { ...snapshot, seq: snapshot.seq + 1 + second / 2, ts_ms: ts, notes };
+    heard.onmessage({ data: JSON.stringify(next) });
+    if (second % 1200 === 0) await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
+  }
+}
+"""
+
+
+def used(page):
+    """Bytes of the heap, and nodes of the document and whatever holds some, while nothing is drawn."""
+    hide = "(is) => Object.defineProperty(document, 'hidden', { value: is, configurable: true })"
+    page.evaluate(hide, True)
+    page.evaluate(
+        "async () => { for (let frame = 0; frame < 20; frame += 1) await new Promise(requestAnimationFrame); }"
+    )
+    session = page.context.new_cdp_session(page)
+    for _ in range(3):
+        session.send("HeapProfiler.collectGarbage")
+    found = session.send("Runtime.getHeapUsage")["usedSize"], session.send("Memory.getDOMCounters")["nodes"]
+    session.detach()
+    page.evaluate(hide, False)
+    return found
+
+
+def test_eight_hours_leave_the_page_no_larger(screen):
+    here = screen()
+    here.page.add_init_script(HEARD)
+    here.visitor.open(SHORT)
+    expect(here.connection).to_have_text("live")
+    expect(here.page.locator('[data-chart="egress"] .main-svg').first).to_be_visible()
+    snapshot = here.fake.snapshot()
+    here.page.evaluate(EIGHT_HOURS, [snapshot, 0, 2])
+    (heap, nodes) = used(here.page)
+    here.page.evaluate(EIGHT_HOURS, [snapshot, 2, 8])
+    expect(here.page.locator("[data-clock]")).to_have_text(re.compile("^(19:59:5|20:00:0)"))
+    (later, later_nodes) = used(here.page)
+    # Plotly remembers up to 10,000 labels that it has measured; 10,800 snapshots kept would be ten times the heap.
+    assert later < 1.25 * heap
+    assert later_nodes < 1.1 * nodes
