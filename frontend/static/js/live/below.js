@@ -1,6 +1,6 @@
 // Below the charts: alerts, events and the health of sources.
 import { written } from "../format.js";
-import { attribute, hide, keyed, out, row } from "./dom.js";
+import { attribute, hide, keyed, out, row, text } from "./dom.js";
 import { DAY } from "./view.js";
 import { age, clock, moment, utc } from "./zone.js";
 
@@ -23,12 +23,22 @@ function when(line, name, value, ...times) {
   attribute(line.querySelector(`[data-out="${name}"]`), "title", times.map(utc).join(" to "));
 }
 
+// Each has a page, where it is acknowledged or silenced; where such pages are installed.
+function named(line, title, id) {
+  const { pages } = line.closest("table").dataset;
+  if (!pages) return out(line, "rule", title);
+  const cell = line.querySelector('[data-out="rule"]');
+  const link = cell.querySelector("a") ?? cell.appendChild(document.createElement("a"));
+  attribute(link, "href", `${pages}${id}/`);
+  return text(link, title);
+}
+
 export function showAlerts(alerts, zone, now) {
   const cells = [["state", "text"], ["rule", "text"], ["since", "text"], ["what", "text wrap"]];
   list("alerts", alerts, ({ id }) => id, cells, (line, alert) => {
     out(line, "state", alert.state);
     line.dataset.state = alert.state;
-    out(line, "rule", `${alert.rule} (${alert.severity})`);
+    named(line, `${alert.rule} (${alert.severity})`, alert.id);
     when(line, "since", brief(alert.since_ms, zone, now), alert.since_ms);
     const more = [alert.value == null ? "" : `now ${figure(alert.value)}`, alert.acknowledged_by ? `acknowledged by ${alert.acknowledged_by}` : "", alert.silenced_until_ms ? `silenced until ${clock(alert.silenced_until_ms, zone)}` : ""];
     out(line, "what", [alert.text, ...more.filter(Boolean)].join("; "));

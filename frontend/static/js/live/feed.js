@@ -11,6 +11,9 @@ const RECENT = 30;
 // What comes in turn within this time has nothing missing between.
 const BEAT_MS = 3500;
 const RETRY_MS = 5000;
+// A rate of now is that of the last ten seconds; the past, which is told by shorter steps, is drawn the same.
+const RATE_MS = 10_000;
+const RATES = /^(egress_bps|ingress_bps|link_utilisation|kv_bps|resent|dropped_pps|requests_rps|failed_rps|(in|out)put_tps|cached_tps)(\.|$)/;
 
 export class Feed {
   constructor(api, clock, onChange) {
@@ -63,6 +66,8 @@ export class Feed {
     if (history.problem) return this.empty(end);
     const grid = new Grid(Math.max(LEAST_STEP_MS, history.step_ms), range, end);
     grid.fill(history);
+    grid.trail(RATES, RATE_MS);
+    grid.divide("offload", "requests_rps.remote", ["requests_rps.remote", "requests_rps.local"]);
     return grid;
   }
 

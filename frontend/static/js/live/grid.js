@@ -8,6 +8,20 @@ function column(size) {
   return made;
 }
 
+function trailing(values, steps) {
+  let [sum, count] = [0, 0];
+  const shown = (at, by) => {
+    if (Number.isNaN(values[at])) return;
+    sum += by * values[at];
+    count += by;
+  };
+  return values.map((value, at) => {
+    shown(at, 1);
+    if (at >= steps) shown(at - steps, -1);
+    return Number.isNaN(value) ? NaN : sum / count;
+  });
+}
+
 export class Grid {
   constructor(step, range, endMs) {
     this.step = step;
@@ -96,6 +110,22 @@ export class Grid {
     line.low[at] = low ?? mean;
     line.high[at] = high ?? mean;
     line.count[at] = 1;
+  }
+
+  // The mean of what is known of the time up to each step, for lines of such names; what is unknown stays so.
+  trail(names, ms) {
+    const steps = Math.floor(ms / this.step);
+    for (const [key, { mean }] of this.lines) if (steps > 1 && names.test(key)) mean.set(trailing(mean, steps));
+  }
+
+  // A share of a whole that is the sum of its parts, where all of them are known.
+  divide(key, part, parts) {
+    if (!this.has(key) || !parts.every((each) => this.has(each))) return;
+    const [share, own, every] = [this.lines.get(key), this.lines.get(part).mean, parts.map((each) => this.lines.get(each).mean)];
+    for (let at = 0; at < this.size; at += 1) {
+      const whole = every.reduce((sum, values) => sum + values[at], 0);
+      if (whole > 0) share.mean[at] = own[at] / whole;
+    }
   }
 
   has(key) {
