@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('monitoring', '0004_watches'),
+        ('monitoring', '0005_quarantine_and_parts'),
     ]
 
     operations = [
