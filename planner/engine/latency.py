@@ -173,6 +173,14 @@ class Passages:
         mean_waits = {stage: float(wait.mean_s) for stage, wait in waits.items()}
         return LoadedTtft(mean_passage(ways), p50, p90, p99, mean_waits)
 
+    def mean(self, serving: Serving) -> float:
+        """Mean TTFT in seconds with so many instances, without the percentiles: a third of the time."""
+        return mean_passage(self._ways(serving))
+
+    def percentile(self, serving: Serving, share: float) -> float:
+        """TTFT in seconds that a share in (0, 1) of the requests stays within, alone."""
+        return float(passage_quantiles(self._ways(serving), np.array([share]))[0])
+
     def share_within(self, serving: Serving, seconds: float) -> float:
         """Share of the requests whose TTFT is at most so long, with so many instances."""
         return float(share_passed(self._ways(serving), np.array([seconds]))[0])

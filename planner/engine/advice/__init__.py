@@ -1,11 +1,12 @@
 """What to do with a running system: which t, which split, and why.
 
 Pure functions over what is seen of it. Nothing here is compiled, reads a clock or draws at random: who watches calls
-`advise(deployment, observed, options, remembered)` once a second and hands back what it returned, beside the advice, to
-be remembered. Of the deployment the curves, decode and the shape count; its lengths, link, counts and t are as observed.
-Keep the deployment from call to call: what follows from its curves alone is kept with them.
+`advise(deployment, observed, options, remembered)` once a second and hands back what it returned, beside the advice,
+to be remembered. Of the deployment its curves and decode count; lengths, link, instances and t are as observed. Keep
+the deployment from call to call: what follows from its curves alone is kept with them.
 """
 
+from planner.engine.advice.advising import advise
 from planner.engine.advice.terms import (
     Advice,
     Hindrance,
@@ -38,4 +39,5 @@ __all__ = [
     "Remembered",
     "Split",
     "Ttft",
+    "advise",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import pairwise
 from typing import NamedTuple
 
 from planner.engine.deployment import require_not_negative
@@ -22,6 +23,8 @@ class Histogram:
     bounds: tuple[float, ...]
     """Rising, in tokens or seconds."""
     counts: tuple[float, ...]
+    sum: float | None = None
+    """Of all observations, where it is told: it makes drift tell more."""
     effective: float | None = None
     """Independent observations that they are worth, for the noise; None: as many as the counts' sum, which of decayed
     counts is too few and makes intervals too wide, at most by a factor of the square root of 2."""
@@ -33,7 +36,7 @@ class Histogram:
             raise ValueError(f"bounds must be two at least, got {len(bounds)}")
         if not all(0 < bound < math.inf for bound in bounds):
             raise ValueError(f"bounds must be positive and finite, got {min(bounds):g} to {max(bounds):g}")
-        if any(a >= b for a, b in zip(bounds, bounds[1:], strict=False)):
+        if any(a >= b for a, b in pairwise(bounds)):
             raise ValueError("bounds must rise")
         if len(self.counts) != len(bounds) + 1:
             raise ValueError(f"counts must be one more than the bounds, got {len(self.counts)} for {len(bounds)}")
@@ -137,7 +140,7 @@ class Options:
 
     objective: Objective = Objective.THROUGHPUT
     ttft_percentile: float | None = None
-    """Of TTFT, what is to be least, in (0, 1); None: its mean."""
+    """Of TTFT, what is to be least: 0.5, 0.9 or 0.99; None: its mean."""
     headroom: float = 0.10
     """Share of the link's bandwidth that is not counted on."""
     least_requests: float = 200.0
@@ -146,14 +149,14 @@ class Options:
     """Of readings: older ones are stale."""
     most_extrapolated: float = 0.05
     """Share of the prefill work that may come from lengths for which the profile was not measured."""
-    slo_ttft_s: float | None = None
-    """TTFT that is promised; None: none is."""
     hysteresis: float = 0.05
     """t is not moved by a smaller ratio than 1 + this, ..."""
     least_gain: float = 0.01
     """... nor for a smaller gain in Λ_max (or loss of TTFT) than this share."""
     step: float = 1.1
-    """Ratio by which t moves at most in a window."""
+    """Ratio by which t moves in a window while something is short, and by which it falls."""
+    leap: float = 1.5
+    """Ratio by which t rises at most in a window towards the best one."""
     window_s: float = 10.0
     """Between two steps of t."""
     most_tokens: float | None = None
@@ -173,15 +176,16 @@ class Options:
 
     def __post_init__(self) -> None:
         """Raises ValueError on a value out of range."""
-        inside = {"headroom": self.headroom, "most_extrapolated": self.most_extrapolated}
-        for name, value in inside.items():
-            if not 0 <= value < 1:
-                raise ValueError(f"{name} must be a share from 0 to below 1, got {value:g}")
-        for name, value in (("confidence", self.confidence), ("ttft_percentile", self.ttft_percentile)):
-            if value is not None and not 0 < value < 1:
-                raise ValueError(f"{name} must lie between 0 and 1, got {value:g}")
-        if not 1 < self.step < math.inf:
-            raise ValueError(f"step must be above 1, got {self.step:g}: t would not move")
+        for name, share in (("headroom", self.headroom), ("most_extrapolated", self.most_extrapolated)):
+            if not 0 <= share < 1:
+                raise ValueError(f"{name} must be a share from 0 to below 1, got {share:g}")
+        if not 0 < self.confidence < 1:
+            raise ValueError(f"confidence must lie between 0 and 1, got {self.confidence:g}")
+        if self.ttft_percentile not in (None, 0.5, 0.9, 0.99):
+            raise ValueError(f"ttft_percentile must be 0.5, 0.9 or 0.99, got {self.ttft_percentile:g}")
+        for name in ("step", "leap"):
+            if not 1 < getattr(self, name) < math.inf:
+                raise ValueError(f"{name} must be above 1, got {getattr(self, name):g}: t would not move")
         for name in ("window_s", "horizon_s", "most_age_s"):
             if not 0 < getattr(self, name) < math.inf:
                 raise ValueError(f"{name} must be positive and finite, got {getattr(self, name):g}")
@@ -198,6 +202,8 @@ class Obstacle(StrEnum):
     NO_THRESHOLD = "no_threshold"
     NO_INSTANCES = "no_instances"
     NO_CAPACITY = "no_capacity"
+    NO_PRFAAS = "no_prfaas"
+    """There is no such cluster, and so no t."""
     NO_RATE = "no_rate"
     """TTFT alone needs it."""
     EXTRAPOLATED = "extrapolated"
@@ -234,8 +240,6 @@ class Reason(StrEnum):
     """t is below the best one for the lengths, the instances and the link that are seen, ..."""
     TOO_HIGH = "too_high"
     """... or above."""
-    CALM = "calm"
-    """t was raised while the link was short; now there is room, and it comes back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +310,7 @@ class Advice:
     reason: Reason
     sentence: str
     threshold_tokens: float | None = None
-    """t to set now: at most a step from the one in force."""
+    """t to set now: at most a step, or upwards a leap, from the one in force."""
     current: Point | None = None
     """t and the split in force, ..."""
     recommended: Point | None = None
@@ -317,14 +321,20 @@ class Advice:
     """... and the t with the least TTFT at the present rate; None without a rate, or if none carries it."""
     interval: Interval | None = None
     """Of `best`: where the best t of the true lengths lies, see `planner.engine.advice.optimum`."""
+    interval_by_chance: Interval | None = None
+    """The same if within the buckets the lengths lie as they most likely do: what a larger sample would narrow."""
+    confidence: float | None = None
+    """Probability, from one half to 1, that `best` is on the right side of the t in force, as far as chance goes."""
     gain_rps: float | None = None
     """Λ_max of `recommended` less that of `current`."""
     split: Split | None = None
     """The best split; None where it is the present one, or roles do not change."""
-    link_bps: float | None = None
-    """Counted on: the lesser of what the link is said to carry and what it was seen to carry, less the headroom."""
+    link_carries_bps: float | None = None
+    """The lesser of what the link is said to carry and what it was seen to; less the headroom it is counted on."""
     link_utilisation: float | None = None
-    """Egress over the same before the headroom; above 1 where that is out of date."""
+    """Egress over that; above 1 where that is out of date."""
+    is_rising: bool = False
+    """Whether the egress was lower a window ago."""
     unknown: tuple[str, ...] = ()
     """Names of what the short-term rule would have liked to know."""
 
@@ -337,7 +347,7 @@ class Advice:
 class Remembered(NamedTuple):
     """What is carried from call to call. All are plain numbers, so that it can be stored."""
 
-    window_ends_s: float | None = None
+    window_ends_s: float = -math.inf
     """When t may move again."""
     calm: float = 0.0
     """Windows in a row in which nothing was short."""
@@ -347,13 +357,22 @@ class Remembered(NamedTuple):
     """... while this t was in force."""
     reason: str = Reason.NOTHING.value
     egress_bps: float | None = None
-    """As it was a window ago, to tell whether it rises."""
+    """As it was when t was last decided on, to tell whether it rises."""
+    is_rising: bool = False
+    quickest_tokens: float | None = None
+    """The t with the least TTFT, as of then, ..."""
+    quickest_of: tuple[float, float, float] | None = None
+    """... for these N_prfaas, N_p and N_d."""
     achieved_bps: float | None = None
     """What the link was last seen to carry while it was congested, ..."""
     achieved_at_s: float = -math.inf
     """... and when."""
-    look_s: float | None = None
+    look_s: float = -math.inf
     """When roles are looked at again; the rest is `controller.Pressure`."""
     short_prefill: float = 0.0
     short_decode: float = 0.0
     calm_roles: float = 0.0
+    change: int = 0
+    """What was said of roles, ..."""
+    change_at: float | None = None
+    """... while so many instances prefilled."""

@@ -1,5 +1,6 @@
 """Distributions of prompt length L in tokens, and their conditional moments above and below a threshold t."""
 
+from planner.engine.lengths.bucketed import Bucketed
 from planner.engine.lengths.correlated import CorrelatedOutput
 from planner.engine.lengths.distribution import (
     LengthDistribution,
@@ -23,6 +24,7 @@ from planner.engine.lengths.smooth import Smooth
 
 __all__ = [
     "LEAST_TOKENS",
+    "Bucketed",
     "CorrelatedOutput",
     "Drawn",
     "Empirical",
