@@ -7,6 +7,7 @@ the deployment from call to call: what follows from its curves alone is kept wit
 """
 
 from planner.engine.advice.advising import advise
+from planner.engine.advice.drifting import Drift, Mean, Verdict, drift, observed_mean, per_request, refitted, scaled
 from planner.engine.advice.terms import (
     Advice,
     Hindrance,
@@ -26,9 +27,11 @@ from planner.engine.advice.terms import (
 
 __all__ = [
     "Advice",
+    "Drift",
     "Hindrance",
     "Histogram",
     "Interval",
+    "Mean",
     "Objective",
     "Observed",
     "Obstacle",
@@ -39,5 +42,11 @@ __all__ = [
     "Remembered",
     "Split",
     "Ttft",
+    "Verdict",
     "advise",
+    "drift",
+    "observed_mean",
+    "per_request",
+    "refitted",
+    "scaled",
 ]

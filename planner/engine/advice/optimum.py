@@ -82,18 +82,21 @@ def _sides(there: Capacity, local_s: Array, remote_s: Array, bits: Array) -> Sid
 def best_threshold(found: Loads, there: Capacity) -> float:
     """The t with the greatest Λ_max in tokens; 0 sends all away, and of several the one with the lower TTFT."""
     at = sides(found, there)
-    low = _first(found.edges, _gap(np.maximum(at.local, at.decode), at.remote))
-    return _high_end(found, at) if _is_quicker_above(found, at, low) else low
+    return _first(found.edges, _gap(*_meeting(at, is_quicker_above(found, at))))
 
 
-def _high_end(found: Loads, at: Sides) -> float:
-    return _first(found.edges, _gap(at.local, np.maximum(at.remote, at.decode)))
-
-
-def _is_quicker_above(found: Loads, at: Sides, low: float) -> bool:
+def is_quicker_above(found: Loads, at: Sides) -> bool:
     """Whether mean unloaded TTFT is lower at the high end of the plateau than at the low one."""
     ttft = found.local_s.mean + found.remote_s.mean
-    return found.at(ttft, _high_end(found, at)) < found.at(ttft, low) * (1 - EQUAL)
+    low, high = (found.at(ttft, _first(found.edges, _gap(*_meeting(at, is_above)))) for is_above in (False, True))
+    return high < low * (1 - EQUAL)
+
+
+def _meeting(at: Sides, is_above: bool) -> tuple[Array, Array]:
+    """What rises with t and what falls, which meet at the one end of the plateau or the other."""
+    if is_above:
+        return at.local, np.maximum(at.remote, at.decode)
+    return np.maximum(at.local, at.decode), at.remote
 
 
 def threshold_interval(found: Loads, there: Capacity, worth: float, confidence: float) -> Interval:
@@ -113,8 +116,8 @@ def confidence_of_side(found: Loads, there: Capacity, threshold_tokens: float, w
     """Probability, in [1/2, 1], that the best t of the true lengths lies on that side of a given t on which the best
     one of the sample does, as far as chance goes."""
     at = sides(found, there)
-    is_above = _is_quicker_above(found, at, best_threshold(found, there))
-    gap = found.at(_finite(_gap(*_ends(at, is_above))), threshold_tokens)
+    is_above = is_quicker_above(found, at)
+    gap = found.at(_finite(_gap(*_meeting(at, is_above))), threshold_tokens)
     deviation = found.at(_deviation(found, there, at, is_above), threshold_tokens)
     if not deviation > 0:
         return 1.0
@@ -127,17 +130,10 @@ def _deviate(worth: float, confidence: float) -> float:
 
 def _interval(found: Loads, there: Capacity, extremes: tuple[Sides, Sides], deviate: float) -> Interval:
     at = sides(found, there)
-    is_above = _is_quicker_above(found, at, best_threshold(found, there))
+    is_above = is_quicker_above(found, at)
     error = _deviation(found, there, at, is_above)
-    early, late = (_gap(*_ends(side, is_above)) for side in extremes)
+    early, late = (_gap(*_meeting(side, is_above)) for side in extremes)
     return Interval(_first(found.edges, early + deviate * error), _first(found.edges, late - deviate * error, True))
-
-
-def _ends(at: Sides, is_above: bool) -> tuple[Array, Array]:
-    """What meets at the end of the plateau that is taken."""
-    if is_above:
-        return at.local, np.maximum(at.remote, at.decode)
-    return np.maximum(at.local, at.decode), at.remote
 
 
 def _deviation(found: Loads, there: Capacity, at: Sides, is_above: bool) -> Array:
