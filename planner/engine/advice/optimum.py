@@ -177,7 +177,7 @@ def _first(edges: Array, gap: Array, after: bool = False) -> float:
     at = min(at, edges.size - 1)
     low, high = gap[at - 1], gap[at]
     if np.isfinite(low) and np.isfinite(high):
-        part = float(-low / (high - low)) if high > low else 1.0
+        part = min(max(float(-low / (high - low)), 0.0), 1.0) if high > low else 1.0
     else:
         part = 0.0 if np.isfinite(low) else 1.0  # a side that nobody serves gets nothing
     return float(edges[at - 1] * (edges[at] / edges[at - 1]) ** part)

@@ -10,8 +10,8 @@ from planner.engine.advice.terms import Observed, Point, Remembered, Split
 from planner.engine.controller import Pressure, reallocated, reallocation
 from planner.engine.throughput import Stage
 
-PERIOD_S = 60.0
-"""Between two looks."""
+ROLES = reallocation(least_prefill=0.0)
+"""A look a minute."""
 
 
 def split(scene: Scene, observed: Observed, now: Point, before: Remembered) -> tuple[Split | None, Remembered]:
@@ -31,29 +31,32 @@ def split(scene: Scene, observed: Observed, now: Point, before: Remembered) -> t
 def _cost(scene: Scene, now: Point, best: Point, instances: int) -> tuple[float, float]:
     """Requests not served while instances change over, and the seconds from the beginning until the gain makes up.
 
-    An instance that changes serves in neither role; the rest do what they can at their best t. What is gained and lost
-    is of the requests that come: a split that could serve more than come gains nothing by it.
+    An instance that changes serves in neither role, and t follows only when it has changed. Lost are requests that come
+    now. Gained are those that could come before anything is short, as the controller understands it: a split that
+    could serve more than so many gains nothing by it.
     """
     rate = math.inf if scene.rate_rps is None else scene.rate_rps
     seconds, toward = scene.options.conversion_s, 1 if instances > 0 else -1
-    served, lost = min(rate, now.lambda_max_rps), 0.0
+    served, lost, t = min(rate, now.lambda_max_rps), 0.0, now.threshold_tokens
     for done in range(abs(instances)):
         at = scene.split(scene.there.pd_p + toward * done)
-        during = _without_one(at, gives_decode=toward > 0)
+        t = best_threshold(at.loads, at.there) if done else t
+        during = _without_one(at, t, gives_decode=toward > 0)
         lost += max(served - min(rate, during), 0.0) * seconds
-    gain = min(rate, best.lambda_max_rps) - served
+    wanted = rate / ROLES.high
+    gain = min(wanted, best.lambda_max_rps) - min(wanted, now.lambda_max_rps)
     if not gain > 0:
         return lost, math.inf
     return lost, seconds * abs(instances) + lost / gain
 
 
-def _without_one(scene: Scene, gives_decode: bool) -> float:
+def _without_one(scene: Scene, threshold_tokens: float, gives_decode: bool) -> float:
     """Λ_max while one instance of a role is on its way to the other."""
     there = scene.there
     n_p, n_d = (there.pd_p, there.pd_d - 1) if gives_decode else (there.pd_p - 1, there.pd_d)
     fewer = type(there)(there.prfaas, there.link_bps, max(n_p, 0.0), max(n_d, 0.0), there.decode_rps)
     at = Scene(scene.deployment, scene.options, scene.loads, fewer, scene.link_bps, scene.rate_rps)
-    return best_point(at, with_ttft=False).lambda_max_rps
+    return point(at, threshold_tokens, with_ttft=False).lambda_max_rps
 
 
 def _looked(scene: Scene, observed: Observed, now: Point, before: Remembered, wanted: float, toward: int) -> Remembered:
@@ -67,12 +70,11 @@ def _looked(scene: Scene, observed: Observed, now: Point, before: Remembered, wa
     busy = _busy(observed.prefill_busy, now, Stage.PD_P), _busy(observed.decode_busy, now, Stage.PD_D)
     if observed.now_s < before.look_s or busy[0] is None or busy[1] is None:
         return before
-    rule = reallocation(period_s=PERIOD_S, delay_s=scene.options.conversion_s, least_prefill=0.0)
     pressure = Pressure(before.short_prefill, before.short_decode, before.calm_roles)
-    found = reallocated(rule, pressure, busy[0], busy[1], n_p, n_d, wanted if toward else n_p)
+    found = reallocated(ROLES, pressure, busy[0], busy[1], n_p, n_d, wanted if toward else n_p)
     change = found.change if found.change == toward else 0
     return before._replace(
-        look_s=observed.now_s + PERIOD_S,
+        look_s=observed.now_s + ROLES.period_s,
         short_prefill=found.prefill,
         short_decode=found.decode,
         calm_roles=found.calm,
