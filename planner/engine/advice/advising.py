@@ -147,7 +147,8 @@ def _moved(
 ) -> tuple[Move, Remembered]:
     t = float(observed.threshold_tokens or 0.0)
     target = best_t if scene.options.objective is Objective.THROUGHPUT or quickest_t is None else quickest_t
-    return moved(scene, observed, target, _is_worth_it(scene, t, target), before)
+    worth = observed.lengths.worth if observed.lengths else 0.0
+    return moved(scene, observed, target, _is_worth_it(scene, t, target, worth), before)
 
 
 def _known(scene: Scene, observed: Observed, t: float) -> tuple[Interval, Interval, float]:
@@ -160,8 +161,8 @@ def _known(scene: Scene, observed: Observed, t: float) -> tuple[Interval, Interv
     )
 
 
-def _is_worth_it(scene: Scene, t: float, target: float) -> bool:
-    """Whether going from the t in force to another is more than a trifle, in t and in what it is for."""
+def _is_worth_it(scene: Scene, t: float, target: float, worth: float) -> bool:
+    """Whether going from the t in force to another is more than a trifle, in t and in what it is for, and no chance."""
     options = scene.options
     low, high = sorted((max(t, 1.0), max(target, 1.0)))
     if high <= low * (1 + options.hysteresis):
@@ -170,7 +171,9 @@ def _is_worth_it(scene: Scene, t: float, target: float) -> bool:
         before, after = _seconds(scene, t), _seconds(scene, target)
         return after < before * (1 - options.least_gain)
     before, after = (point(scene, each, with_ttft=False).lambda_max_rps for each in (t, target))
-    return after > before * (1 + options.least_gain)
+    if after <= before * (1 + options.least_gain):
+        return False
+    return confidence_of_side(scene.loads, scene.there, t, worth) >= options.least_confidence
 
 
 def _seconds(scene: Scene, threshold_tokens: float) -> float:
