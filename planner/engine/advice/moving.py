@@ -16,6 +16,8 @@ ROOM = 0.78
 CLOSER = 0.95
 """The same of what a step down would make of it by the formulas, where they tell."""
 RISE = 1.02
+LEAST_BPS = 1.0
+"""A link that carries less is down."""
 MOST_HOLDS = 8.0
 """Times `hold_s` for which a link is believed to be as it was seen, at most."""
 A_STEP = 24.0
@@ -54,7 +56,7 @@ def link_carries(observed: Observed, options: Options, before: Remembered) -> tu
         seen, at_s = observed.egress_bps * weight + (seen or 0.0) * (1 - weight), now_s
     elif seen is not None and observed.egress_bps is not None:
         seen = max(seen, observed.egress_bps)
-    known = [bps for bps in (observed.capacity_bps, seen) if bps is not None]
+    known = [bps if bps >= LEAST_BPS else 0.0 for bps in (observed.capacity_bps, seen) if bps is not None]
     return min(known, default=None), before._replace(achieved_bps=seen, achieved_at_s=at_s)
 
 
