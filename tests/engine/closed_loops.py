@@ -1,4 +1,4 @@
-"""The closed loop's experiments: the brown-out of the simulator's case study, and loads that change on a narrow link."""
+"""Experiments: the brown-out of the simulator's case study, and loads that change on a narrow link."""
 
 from functools import cache
 

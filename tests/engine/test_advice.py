@@ -195,6 +195,17 @@ def test_what_was_said_stays_said_until_telemetry_that_comes_late_shows_it():
     assert found == [0, 39, 78, 117]
 
 
+def test_another_t_that_was_set_by_hand_is_watched_for_a_window():
+    said, found = Remembered(), []
+    for now in range(25):
+        t = 25e3 if now < 5 else 27_400.0
+        found.append(
+            decide(CASE, observed(float(now), threshold_tokens=t, egress_bps=9.7e10, rate_rps=0.9), Options(), said)
+        )
+        said = found[-1][1]
+    assert [t for t, _ in found] == pytest.approx([27_500.0] * 5 + [27_400.0] * 10 + [27_400.0 * 1.1] * 10)
+
+
 def test_who_does_not_follow_for_a_minute_is_advised_anew():
     said, found = Remembered(), []
     for now in range(75):

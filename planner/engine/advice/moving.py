@@ -98,16 +98,13 @@ def moved(
     """The t to set now. `target` is where t goes when nothing is short, if that is `worth_it`.
 
     Between the ends of two windows what was said is said again; who has followed it has nothing to do. The next window
-    begins when what was said is seen in force: telemetry that comes late shows nothing of it before.
+    begins when a t that was said, or another one that was set, is seen in force: telemetry that comes late shows
+    nothing of it before.
     """
     t, now_s = observed.threshold_tokens or 0.0, observed.now_s
-    before = _compared(observed, scene.options, before)
-    if before.threshold_tokens is not None and t in (before.threshold_tokens, before.from_tokens):
-        is_awaited = t != before.threshold_tokens and now_s < before.said_at_s + scene.options.settle_s
-        if is_awaited:
-            before = before._replace(window_ends_s=now_s + scene.options.window_s)
-        if now_s < before.window_ends_s:
-            return Move(before.threshold_tokens, Reason(before.reason)), before
+    before = _awaited(t, now_s, scene.options, _compared(observed, scene.options, before))
+    if now_s < before.window_ends_s and before.threshold_tokens is not None:
+        return Move(before.threshold_tokens, Reason(before.reason)), before
     standing, move = _decided(scene, observed, t, target, worth_it, before.calm)
     return move, before._replace(
         window_ends_s=now_s + scene.options.window_s,
@@ -116,6 +113,18 @@ def moved(
         threshold_tokens=move.threshold_tokens,
         from_tokens=t,
         reason=move.reason.value,
+    )
+
+
+def _awaited(t: float, now_s: float, options: Options, before: Remembered) -> Remembered:
+    """With a window that begins no earlier than what was said, or another t, is seen in force."""
+    said, ends_s = before.threshold_tokens, now_s + options.window_s
+    if said is None or t == said:
+        return before
+    if t == before.from_tokens:
+        return before._replace(window_ends_s=ends_s) if now_s < before.said_at_s + options.settle_s else before
+    return before._replace(
+        window_ends_s=ends_s, said_at_s=now_s, threshold_tokens=t, from_tokens=t, reason=Reason.HOLD.value
     )
 
 
@@ -143,7 +152,9 @@ def _decided(
         return standing, Move(leap if goes_up else standing.threshold_tokens, _why_up(rule, busy, resent, link))
     excess = local - remote - link
     if standing.threshold_tokens < t:
-        return standing, Move(standing.threshold_tokens, Reason.LOCAL_QUEUE if excess >= rule.surge else Reason.TOO_HIGH)
+        return standing, Move(
+            standing.threshold_tokens, Reason.LOCAL_QUEUE if excess >= rule.surge else Reason.TOO_HIGH
+        )
     if goes_up and excess < rule.surge / 2:
         return Standing(t), Move(leap, Reason.TOO_LOW)
     return standing, Move(t, _why_kept(scene, observed, rule))

@@ -180,11 +180,9 @@ class Options:
 
     def __post_init__(self) -> None:
         """Raises ValueError on a value out of range."""
-        for name, share in (("headroom", self.headroom), ("most_extrapolated", self.most_extrapolated)):
-            if not 0 <= share < 1:
-                raise ValueError(f"{name} must be a share from 0 to below 1, got {share:g}")
-        if not 0 <= self.least_confidence < 1:
-            raise ValueError(f"least_confidence must be a share from 0 to below 1, got {self.least_confidence:g}")
+        for name in ("headroom", "most_extrapolated", "least_confidence"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"{name} must be a share from 0 to below 1, got {getattr(self, name):g}")
         if not 0 < self.confidence < 1:
             raise ValueError(f"confidence must lie between 0 and 1, got {self.confidence:g}")
         if self.ttft_percentile not in (None, 0.5, 0.9, 0.99):

@@ -76,7 +76,7 @@ def turns(thresholds: Array, least: float = 1.0) -> Array:
     extreme, begin, way = logs[0], logs[0], 0
     mark = np.log(least)
     for at in logs:
-        if way * (at - extreme) > 0 or way == 0 and abs(at - begin) > mark:
+        if way * (at - extreme) > 0 or (way == 0 and abs(at - begin) > mark):
             way, extreme = (int(np.sign(at - begin)) if way == 0 else way), at
         elif way and way * (extreme - at) > mark:
             found.append(abs(extreme - begin))
