@@ -276,6 +276,17 @@ def test_a_link_that_is_said_to_carry_more_than_before_does():
     assert carries(before, 13.0, capacity_bps=50e9)[0] == 50e9
 
 
+def test_what_was_said_for_the_best_t_is_withdrawn_at_once_when_that_lies_on_the_other_side():
+    before = Remembered()
+    for now in range(0, 40, 10):
+        told, before = advise(CASE, observed(now, threshold_tokens=21e3, egress_bps=5e9), Options(), before)
+    assert told.reason is Reason.TOO_HIGH
+    brown_out = observed(31.0, threshold_tokens=21e3, capacity_bps=6e9, egress_bps=5e9)
+    after, _ = advise(CASE, brown_out, Options(), before)
+    assert after.best.threshold_tokens > 25e3
+    assert after.threshold_tokens > 21e3
+
+
 def carried(*seconds):
     """What the link is counted with after some seconds, each a time, what is said, what crosses and what waits."""
     before = Remembered()

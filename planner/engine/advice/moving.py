@@ -103,7 +103,8 @@ def moved(
     """
     t, now_s = observed.threshold_tokens or 0.0, observed.now_s
     before = _awaited(t, now_s, scene.options, _compared(observed, scene.options, before))
-    if now_s < before.window_ends_s and before.threshold_tokens is not None:
+    is_said = now_s < before.window_ends_s and not (worth_it and _leads_away(t, target, before))
+    if is_said and before.threshold_tokens is not None:
         return Move(before.threshold_tokens, Reason(before.reason)), before
     standing, move = _decided(scene, observed, t, target, worth_it, before.calm)
     return move, before._replace(
@@ -114,6 +115,12 @@ def moved(
         from_tokens=t,
         reason=move.reason.value,
     )
+
+
+def _leads_away(t: float, target: float, before: Remembered) -> bool:
+    """Whether what was said for the best t leads away from where that is now: the link is another one, say."""
+    said = before.threshold_tokens
+    return said is not None and before.reason in (Reason.TOO_LOW, Reason.TOO_HIGH) and (said - t) * (target - t) < 0
 
 
 def _awaited(t: float, now_s: float, options: Options, before: Remembered) -> Remembered:
@@ -157,7 +164,7 @@ def _decided(
         )
     if goes_up and excess < rule.surge / 2:
         return Standing(t), Move(leap, Reason.TOO_LOW)
-    return standing, Move(t, _why_kept(scene, observed, rule))
+    return standing, Move(t, _why_kept(scene, observed))
 
 
 def _rule(scene: Scene, t: float, goal: float, queues: tuple[float, float, float]) -> Rule:
@@ -215,8 +222,13 @@ def _why_up(rule: Rule, busy: float, resent: float, link_queue: float) -> Reason
     return Reason.LINK_BUSY if busy >= rule.high else Reason.PRFAAS_BACKLOG
 
 
-def _why_kept(scene: Scene, observed: Observed, rule: Rule) -> Reason:
+def _why_kept(scene: Scene, observed: Observed) -> Reason:
     """A link that is short would have t go up, were PD-P not short as well."""
-    link, resent = observed.queues.link or 0.0, observed.resent_share or 0.0
-    is_short = _busy(scene, observed) >= rule.high or resent >= rule.resent or link >= rule.surge
-    return Reason.BOTH_SHORT if is_short else Reason.HOLD
+    return Reason.BOTH_SHORT if _is_short(scene, observed) else Reason.HOLD
+
+
+def _is_short(scene: Scene, observed: Observed) -> bool:
+    """Whether the link is busy, much of what crosses is sent again, or it is waited for."""
+    resent, waiting = observed.resent_share or 0.0, observed.queues.link or 0.0
+    high = min(1 - scene.options.headroom, MARKS.high)
+    return _busy(scene, observed) >= high or resent >= MARKS.resent or waiting >= MARKS.surge
