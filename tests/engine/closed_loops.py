@@ -46,6 +46,7 @@ LOADS = {
 """Requests a second on a link of 10 Gbps, of which the best t carries 2.6 with headroom and 2.75 without."""
 
 
+@cache
 def loaded(name, loop, index=0):
     """A run of a load."""
     arrivals = LOADS[name]
