@@ -46,6 +46,7 @@ LOADS = {
 """Requests a second on a link of 10 Gbps, of which the best t carries 2.6 with headroom and 2.75 without."""
 
 
+@cache
 def loaded(name, loop, index=0):
     """A run of a load."""
     arrivals = LOADS[name]
@@ -66,7 +67,7 @@ MOST_TURNS_PER_HOUR = 15
 window, mean and delay are 15 to 45 s, and two turns a period would make 40 to 120 an hour."""
 
 
-SPAN_S, FIRST_S = 30, 60
+SPAN_S = 30
 
 
 def excess_backlog(found, narrow):
@@ -78,7 +79,9 @@ def excess_backlog(found, narrow):
 
 
 def stops_growing(excess):
-    """Whether in no half minute after the first minute it is significantly more than in that, nor more than none."""
-    mean, error = excess.mean(axis=0), excess.std(axis=0, ddof=1) / np.sqrt(len(excess))
-    first = FIRST_S // SPAN_S
-    return bool(np.all((mean - 2 * error)[first:] <= max(mean[:first].max(), 0.0)))
+    """Whether no more waits in minutes 2 to 5, nor in minutes 6 to 10, than at most in the first one or than in a link
+    that was narrow all along, by more than two standard errors."""
+    most = max(excess[:, :2].mean(axis=0).max(), 0.0)
+    later = np.stack([excess[:, 2:10].mean(axis=1), excess[:, 10:].mean(axis=1)])
+    error = later.std(axis=1, ddof=1) / np.sqrt(len(excess))
+    return bool(np.all(later.mean(axis=1) - 2 * error <= most))

@@ -125,6 +125,15 @@ def test_without_chance_a_profile_that_is_wrong_makes_no_oscillation_either(more
     assert link[-1] <= link[600]
 
 
+@pytest.mark.parametrize("delay_s", [0, 30])
+def test_what_the_goal_does_not_know_of_is_met_by_what_waits(delay_s):
+    """KVCaches of 1.6 times the size: t must go 20 % beyond the goal, and does for as many as wait by then."""
+    _, link, local = followed(lambda _: 1.3, lambda _: 6e9, 3600, delay_s, more_kv=1.6).T
+    assert link[1800:].max() < 100
+    assert local[1800:].max() < 100
+    assert link[-600:].mean() <= link[1800:2400].mean() * 1.05
+
+
 # --- the loop itself ---------------------------------------------------------------------------------------------
 
 

@@ -21,9 +21,9 @@ LEAST_BPS = 1.0
 MOST_HOLDS = 8.0
 """Times `hold_s` for which a link is believed to be as it was seen, at most."""
 A_STEP = 24.0
-"""Requests more that wait on one side than on the other, for which t leaves its goal by a step, ..."""
-MOST_STEPS = 2
-"""By which t leaves its goal at most, however many wait."""
+"""Requests more that wait on one side than on the other, for which t leaves its goal by a step."""
+STEPS_WHEN_BUSY = 1
+"""By which t leaves its goal at most where the link is busy and nothing waits for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,8 @@ def moved(
     """
     t, now_s = observed.threshold_tokens or 0.0, observed.now_s
     before = _awaited(t, now_s, scene.options, _compared(observed, scene.options, before))
-    if now_s < before.window_ends_s and before.threshold_tokens is not None:
+    is_said = now_s < before.window_ends_s and not (worth_it and _leads_away(t, target, before))
+    if is_said and before.threshold_tokens is not None:
         return Move(before.threshold_tokens, Reason(before.reason)), before
     standing, move = _decided(scene, observed, t, target, worth_it, before.calm)
     return move, before._replace(
@@ -114,6 +115,12 @@ def moved(
         from_tokens=t,
         reason=move.reason.value,
     )
+
+
+def _leads_away(t: float, target: float, before: Remembered) -> bool:
+    """Whether what was said for the best t leads away from where that is now: the link is another one, say."""
+    said = before.threshold_tokens
+    return said is not None and before.reason in (Reason.TOO_LOW, Reason.TOO_HIGH) and (said - t) * (target - t) < 0
 
 
 def _awaited(t: float, now_s: float, options: Options, before: Remembered) -> Remembered:
@@ -157,17 +164,19 @@ def _decided(
         )
     if goes_up and excess < rule.surge / 2:
         return Standing(t), Move(leap, Reason.TOO_LOW)
-    return standing, Move(t, _why_kept(scene, observed, rule))
+    return standing, Move(t, _why_kept(scene, observed))
 
 
 def _rule(scene: Scene, t: float, goal: float, queues: tuple[float, float, float]) -> Rule:
-    """Between the goal less a step for each surge of requests that wait locally, and more one for each at the link."""
+    """Between the goal less as many steps as local requests wait for, and more as many as those at the link do."""
     options, (link, remote, local) = scene.options, queues
-    most = max(options.most_tokens or scene.loads.lengths.longest, t)
     up, down = (_steps(excess) for excess in (link + remote - local, local - remote - link))
-    least = min(goal / options.step**down, t)
-    if link >= MARKS.surge:
-        most = min(max(goal * options.step**up, t), most)
+    # that the link is busy, without requests that wait for it, may be the chance of a few seconds
+    steps = up if link >= MARKS.surge else STEPS_WHEN_BUSY
+    least, most = goal / options.step**down, goal * options.step**steps
+    most = min(most, max(options.most_tokens or scene.loads.lengths.longest, t))
+    # what is left to them may be a trifle
+    least, most = (t if _is_near(t, bound, options) else bound for bound in (min(least, t), max(most, t)))
     high = min(1 - options.headroom, MARKS.high)
     room = ROOM
     if scene.rate_rps is not None and t > least:
@@ -177,9 +186,17 @@ def _rule(scene: Scene, t: float, goal: float, queues: tuple[float, float, float
     return Rule(least, most, step=options.step, high=high, low=room * high)
 
 
+def _is_near(t: float, bound: float, options: Options) -> bool:
+    low, high = sorted((max(t, 1.0), max(bound, 1.0)))
+    return high <= low * (1 + options.hysteresis)
+
+
 def _steps(excess: float) -> int:
-    """By which t may leave its goal for so many requests that wait on one side more than on the other."""
-    return min(max(math.floor(excess / A_STEP), 0), MOST_STEPS)
+    """By which t may leave its goal for so many requests that wait on one side more than on the other.
+
+    One for the first 24, and one more each time that doubles: whatever the goal does not know of, t meets it at last.
+    """
+    return math.floor(math.log2(excess / A_STEP)) + 1 if excess >= A_STEP else 0
 
 
 def _has_room(scene: Scene, threshold_tokens: float) -> bool:
@@ -215,8 +232,13 @@ def _why_up(rule: Rule, busy: float, resent: float, link_queue: float) -> Reason
     return Reason.LINK_BUSY if busy >= rule.high else Reason.PRFAAS_BACKLOG
 
 
-def _why_kept(scene: Scene, observed: Observed, rule: Rule) -> Reason:
+def _why_kept(scene: Scene, observed: Observed) -> Reason:
     """A link that is short would have t go up, were PD-P not short as well."""
-    link, resent = observed.queues.link or 0.0, observed.resent_share or 0.0
-    is_short = _busy(scene, observed) >= rule.high or resent >= rule.resent or link >= rule.surge
-    return Reason.BOTH_SHORT if is_short else Reason.HOLD
+    return Reason.BOTH_SHORT if _is_short(scene, observed) else Reason.HOLD
+
+
+def _is_short(scene: Scene, observed: Observed) -> bool:
+    """Whether the link is busy, much of what crosses is sent again, or it is waited for."""
+    resent, waiting = observed.resent_share or 0.0, observed.queues.link or 0.0
+    high = min(1 - scene.options.headroom, MARKS.high)
+    return _busy(scene, observed) >= high or resent >= MARKS.resent or waiting >= MARKS.surge
