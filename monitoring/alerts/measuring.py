@@ -15,6 +15,7 @@ from monitoring.alerts.resting import LOST
 from monitoring.alerts.trend import Trend, trend
 from monitoring.live.messages import AdviceNow, Snapshot, SourceNow, WatchNow
 
+LONGEST_KEY = 250
 MOST = 500
 """Of a rule: more things than a person can be told of."""
 ADVICE, TTFT = "advice", "ttft_s"
@@ -93,7 +94,7 @@ def _now(key: Key, facts: Facts) -> float | None:
 def _of_figure(key: Key, says: Verdict | None, value: float | None, text: str) -> Measured:
     watch, figure = key
     labels = {"figure": figure} | ({"link": link(figure)} if link(figure) else {})
-    return Measured(f"{watch}/{figure}", watch, figure, says, value, text, labels)
+    return Measured(f"{watch}/{figure}"[:LONGEST_KEY], watch, figure, says, value, text, labels)
 
 
 def _threshold(key: Key, spec: Mapping[str, Any], facts: Facts) -> Measured:
