@@ -141,6 +141,9 @@ def test_the_words_of_a_prediction_say_when():
         "link_utilisation.wan is 65 %; at the trend of the last 5 min it reaches 95 % in 10 min"
     )
     assert taken.alerts[0].value == pytest.approx(0.5 + 5e-4 * 1200, rel=0.01)
+    taken = snapshot(310, watch(**{FULL: 0.99}))
+    alerting(taken)
+    assert taken.alerts[0].text.endswith("is 99 %; at the trend of the last 5 min it is beyond 95 % already")
 
 
 def test_a_recommendation_that_differs_is_told_with_its_reason():
