@@ -86,6 +86,7 @@ class Pipeline:
         self._tasks: list[asyncio.Task[None]] = []
         self._commits = ThreadPoolExecutor(1, "telemetry-commit")
         self._drains = ThreadPoolExecutor(1, "telemetry-writer")
+        self._besides = ThreadPoolExecutor(1, "telemetry-beside")
         self._most_offers = MOST_OFFERS
         self._holder, self._writer = Holder(), Writer()
         self._sorter = Sorter(self._writer, self._holder, follower)
@@ -109,9 +110,11 @@ class Pipeline:
         return self._is_leading
 
     async def as_leader[Result](self, function: Callable[[], Result]) -> Result:
-        """The function's result, in a transaction between the writer's own, that ends only while this process is the
-        one that writes. Raises Lost where it is not."""
-        return await self._in(self._drains, lambda: self._required(function))
+        """The function's result, in a transaction that ends only while this process is the one that writes. Raises
+        Lost where it is not."""
+        # SQLite has one transaction at a time: there it stands in line with the writer's own, which would keep it out
+        threads = self._besides if connection.features.has_select_for_update else self._drains
+        return await self._in(threads, lambda: self._required(function))
 
     async def offer(self, offer: Offer) -> bool:
         """Waits for room, then until it is committed; whether it was new. Raises Refused."""
@@ -158,7 +161,7 @@ class Pipeline:
                 await task
         with contextlib.suppress(DatabaseError):
             await self._in(self._drains, self._holder.give_up)
-        for threads in (self._commits, self._drains):
+        for threads in (self._commits, self._drains, self._besides):
             # A connection is its thread's own: not `connection.close`, which would be that of this one.
             await asyncio.get_running_loop().run_in_executor(threads, lambda: connection.close())
             threads.shutdown(wait=True)

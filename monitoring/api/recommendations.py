@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -12,7 +13,7 @@ from django.http import Http404, HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import generics, serializers, status
-from rest_framework.exceptions import APIException, NotFound
+from rest_framework.exceptions import APIException, NotFound, ValidationError
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.pagination import PageNumberPagination
 from rest_framework.renderers import BaseRenderer
@@ -26,6 +27,7 @@ from monitoring.models import Recommendation, Watch
 from monitoring.recommending import routers
 from monitoring.recommending.now import Now, latest
 from monitoring.recommending.routers import Subject
+from monitoring.recommending.saying import CODES
 
 
 def watch_named(name: str) -> Watch:
@@ -72,7 +74,7 @@ class RecommendationsView(generics.ListAPIView[Recommendation]):
         parameters=[
             OpenApiParameter("start", str, description="Epoch milliseconds, or ago: -15m, -6h, -2d. Default: all."),
             OpenApiParameter("end", str, description="The same; what was recommended then is not among them."),
-            OpenApiParameter("reason", str, description="Only those of one reason code."),
+            OpenApiParameter("reason", str, enum=CODES, description="Only those of one reason code."),
         ],
     )
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
@@ -87,7 +89,14 @@ class RecommendationsView(generics.ListAPIView[Recommendation]):
             found = found.filter(at_ms__gte=moment(given, "start", now_ms, 0))
         if given.get("end"):
             found = found.filter(at_ms__lt=moment(given, "end", now_ms, now_ms))
-        return found.filter(reason=given["reason"]) if given.get("reason") else found
+        return found.filter(reason=_reason(given)) if given.get("reason") else found
+
+
+def _reason(given: Mapping[str, str]) -> str:
+    """Raises ValidationError."""
+    if given["reason"] not in CODES:
+        raise ValidationError({"reason": f"must be one of {', '.join(CODES)}"})
+    return given["reason"]
 
 
 class RecommendationView(APIView):

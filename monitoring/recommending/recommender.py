@@ -16,7 +16,7 @@ from monitoring.models import Recommendation, Watch
 from monitoring.recommending import auditing, samples, saying
 from monitoring.recommending.drifting import Drifts
 from monitoring.recommending.observing import Feed, feed, plain
-from monitoring.recommending.saying import Problem
+from monitoring.recommending.saying import FAILED, NO_SCENARIO, Problem
 from monitoring.recommending.scenarios import Scenarios
 from planner.engine.advice import Advice, Objective, Observed, Options, Remembered, advise
 from planner.engine.deployment import Deployment
@@ -30,8 +30,6 @@ CARRIED_MS = 15 * 60_000
 """What was remembered before is older than anything the rule waits for."""
 EXPIRE_EVERY_MS = 10 * 60_000
 LOGGED_EVERY_S = 60.0
-
-NO_SCENARIO, FAILED = "no_scenario", "failed"
 
 
 class Advise(Protocol):

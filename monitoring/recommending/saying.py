@@ -10,7 +10,7 @@ import msgspec
 
 from monitoring.live.messages import AdviceNow, Drift, Pair, Target
 from monitoring.recommending.observing import Feed, Reading
-from planner.engine.advice import Advice, Objective, Obstacle, Options, Point, Ttft
+from planner.engine.advice import Advice, Objective, Obstacle, Options, Point, Reason, Ttft
 from planner.engine.throughput import Stage
 
 WORDS = {
@@ -24,6 +24,15 @@ WORDS = {
     "prefill_instances": "prefill instances",
     "decode_instances": "decode instances",
 }
+NO_SCENARIO, FAILED = "no_scenario", "failed"
+"""Why the engine could not even be asked."""
+CODES = (
+    *(each.value for each in Reason if each is not Reason.NOTHING),
+    *(each.value for each in Obstacle),
+    NO_SCENARIO,
+    FAILED,
+)
+"""All that `reason` may say."""
 MOST_NAMED = 3
 """Of figures that are stale."""
 

@@ -137,7 +137,10 @@ def test_the_log_costs_as_many_queries_whatever_it_holds(client, row, django_ass
         client.get(ADDRESS + "recommendations/")
 
 
-@pytest.mark.parametrize(("query", "field"), [({"start": "then"}, "start"), ({"page_size": "many"}, "page_size")])
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [({"start": "then"}, "start"), ({"page_size": "many"}, "page_size"), ({"reason": "bored"}, "reason")],
+)
 def test_what_cannot_be_asked_is_refused_by_field(client, row, query, field):
     answer = client.get(ADDRESS + "recommendations/", query)
     assert answer.status_code == 400

@@ -6,7 +6,7 @@ to be remembered. Of the deployment its curves and decode count; lengths, link, 
 the deployment from call to call: what follows from its curves alone is kept with them.
 """
 
-from planner.engine.advice.advising import advise
+from planner.engine.advice.advising import advise, decide
 from planner.engine.advice.drifting import Drift, Mean, Verdict, drift, observed_mean, per_request, refitted, scaled
 from planner.engine.advice.terms import (
     Advice,
@@ -44,6 +44,7 @@ __all__ = [
     "Ttft",
     "Verdict",
     "advise",
+    "decide",
     "drift",
     "observed_mean",
     "per_request",

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from planner.engine.advice import validity, wording
 from planner.engine.advice.loads import loads
-from planner.engine.advice.moving import link_carries, moved, utilisation
+from planner.engine.advice.moving import Move, link_carries, moved, utilisation
 from planner.engine.advice.optimum import (
     Capacity,
     best_threshold,
@@ -24,7 +24,6 @@ from planner.engine.advice.terms import (
     Observed,
     Obstacle,
     Options,
-    Point,
     Reason,
     Remembered,
 )
@@ -42,14 +41,43 @@ def advise(
 
     Where something is in the way nothing is recommended, and what is remembered of the link stays.
     """
-    carries, after = link_carries(observed, options, remembered)
+    scene, hindrances, carries, after = _seen(deployment, observed, options, remembered)
+    if scene is None:
+        return _nothing(options, hindrances, observed, carries), after
+    return _advised(scene, observed, after)
+
+
+def decide(
+    deployment: Deployment, observed: Observed, options: Options = DEFAULTS, remembered: Remembered = FRESH
+) -> tuple[float | None, Remembered]:
+    """The t that `advise` recommends, without all that it says beside it: a tenth of the time. None: nothing is.
+
+    Of roles nothing is remembered.
+    """
+    scene, _, _, after = _seen(deployment, observed, options, remembered)
+    if scene is None:
+        return None, after
+    quickest_t = None
+    if options.objective is Objective.TTFT:
+        quickest_t, after = _quickest(scene, observed, after)
+        if quickest_t is None:
+            return None, after
+    move, after = _moved(scene, observed, best_threshold(scene.loads, scene.there), quickest_t, after)
+    return move.threshold_tokens, after
+
+
+def _seen(
+    deployment: Deployment, observed: Observed, options: Options, before: Remembered
+) -> tuple[Scene | None, list[Hindrance], float | None, Remembered]:
+    """The system as it is seen; without it what is in the way, and what the link carries all the same."""
+    carries, after = link_carries(observed, options, before)
     hindrances = list(validity.absent(deployment, observed, options))
     lengths = validity.lengths_seen(deployment, observed)
     if lengths is not None and not hindrances:
         hindrances += validity.unmeasured(deployment, lengths, options)
     if hindrances or lengths is None or carries is None:
-        return _nothing(options, hindrances, observed, carries), after
-    return _advised(_scene(deployment, observed, options, lengths, carries), observed, after)
+        return None, hindrances, carries, after
+    return _scene(deployment, observed, options, lengths, carries), [], carries, after
 
 
 def _nothing(options: Options, hindrances: list[Hindrance], observed: Observed, carries: float | None) -> Advice:
@@ -86,9 +114,8 @@ def _advised(scene: Scene, observed: Observed, before: Remembered) -> tuple[Advi
     if options.objective is Objective.TTFT and quickest_t is None:
         rate = f"no t carries the {observed.rate_rps:.3g} req/s that come, so that none has a TTFT"
         return _nothing(options, [Hindrance(Obstacle.OVERLOADED, rate)], observed, scene.link_bps), before
-    target = best_t if options.objective is Objective.THROUGHPUT or quickest_t is None else quickest_t
     current = point(scene, t)
-    move, after = moved(scene, observed, target, _is_worth_it(scene, current, target), before)
+    move, after = _moved(scene, observed, best_t, quickest_t, before)
     recommended = current if move.threshold_tokens == t else point(scene, move.threshold_tokens)
     other, after = split(scene, observed, current, after) if options.changes_roles else (None, after)
     interval, by_chance, confidence = _known(scene, observed, t)
@@ -115,6 +142,15 @@ def _advised(scene: Scene, observed: Observed, before: Remembered) -> tuple[Advi
     return replace(advice, sentence=wording.sentence(advice, observed, options)), after
 
 
+def _moved(
+    scene: Scene, observed: Observed, best_t: float, quickest_t: float | None, before: Remembered
+) -> tuple[Move, Remembered]:
+    t = float(observed.threshold_tokens or 0.0)
+    target = best_t if scene.options.objective is Objective.THROUGHPUT or quickest_t is None else quickest_t
+    worth = observed.lengths.worth if observed.lengths else 0.0
+    return moved(scene, observed, target, _is_worth_it(scene, t, target, worth), before)
+
+
 def _known(scene: Scene, observed: Observed, t: float) -> tuple[Interval, Interval, float]:
     """How well the best t is known: both intervals, and the confidence that it lies on its side of the one in force."""
     worth, share = observed.lengths.worth if observed.lengths else 0.0, scene.options.confidence
@@ -125,16 +161,19 @@ def _known(scene: Scene, observed: Observed, t: float) -> tuple[Interval, Interv
     )
 
 
-def _is_worth_it(scene: Scene, current: Point, target: float) -> bool:
-    """Whether going from the t in force to another is more than a trifle, in t and in what it is for."""
-    options, t = scene.options, current.threshold_tokens
+def _is_worth_it(scene: Scene, t: float, target: float, worth: float) -> bool:
+    """Whether going from the t in force to another is more than a trifle, in t and in what it is for, and no chance."""
+    options = scene.options
     low, high = sorted((max(t, 1.0), max(target, 1.0)))
     if high <= low * (1 + options.hysteresis):
         return False
     if options.objective is Objective.TTFT:
         before, after = _seconds(scene, t), _seconds(scene, target)
         return after < before * (1 - options.least_gain)
-    return point(scene, target, with_ttft=False).lambda_max_rps > current.lambda_max_rps * (1 + options.least_gain)
+    before, after = (point(scene, each, with_ttft=False).lambda_max_rps for each in (t, target))
+    if after <= before * (1 + options.least_gain):
+        return False
+    return confidence_of_side(scene.loads, scene.there, t, worth) >= options.least_confidence
 
 
 def _seconds(scene: Scene, threshold_tokens: float) -> float:

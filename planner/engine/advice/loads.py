@@ -92,7 +92,7 @@ def lengths_of(histogram: Histogram, longest_tokens: float) -> Bucketed:
         bounds.insert(0, SHORTEST)
     else:
         counts[1] += counts.pop(0)  # there is no length below
-    bounds.append(max(longest_tokens, bounds[-1] * 2))
+    bounds.append(longest_tokens if longest_tokens > bounds[-1] else 2 * bounds[-1])
     return Bucketed(bounds, counts)
 
 

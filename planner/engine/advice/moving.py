@@ -16,10 +16,14 @@ ROOM = 0.78
 CLOSER = 0.95
 """The same of what a step down would make of it by the formulas, where they tell."""
 RISE = 1.02
-CHANGED = 1.05
-"""Ratio of two bandwidths that are said of a link, beyond which it is another link."""
-EXPLAINED = 0.8
-"""Of what is said, as much as crosses a congested link that carries what is said, overheads apart."""
+LEAST_BPS = 1.0
+"""A link that carries less is down."""
+MOST_HOLDS = 8.0
+"""Times `hold_s` for which a link is believed to be as it was seen, at most."""
+A_STEP = 24.0
+"""Requests more that wait on one side than on the other, for which t leaves its goal by a step, ..."""
+MOST_STEPS = 2
+"""By which t leaves its goal at most, however many wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,38 +37,46 @@ class Move:
 def link_carries(observed: Observed, options: Options, before: Remembered) -> tuple[float | None, Remembered]:
     """What the link carries in bit/s: the lesser of what is said and what was seen; None where neither is known.
 
-    While more wants to cross than does, what crosses is what it carries, averaged over a window. That is believed for
-    `hold_s` after it was last so, and raised at once where more is seen to cross; then the link is as good as is said,
-    until it shows again that it is not. Where what crossed was about what was said, it is believed no longer once more
-    is said; and for a window after what is said has changed, nothing is learned, for means and queues are of before.
+    While more wants to cross than does, and has for a window, what crosses is what it carries, averaged over a window.
+    That is believed for `hold_s` after it was last so, and raised at once where more is seen to cross; then the link is
+    as good as is said, until it shows again that it is not. If it does so soon, it is believed for twice as long: who
+    is not told when a link is well again can only try, and tries less and less often. Where the link is said to carry
+    more than before, that is believed.
     """
-    before = _told(observed, before)
-    seen, at_s = before.achieved_bps, before.achieved_at_s
-    is_settled = observed.now_s - before.told_at_s >= options.window_s
-    if seen is not None and observed.now_s - at_s > options.hold_s:
-        seen = None
+    before = _forgotten(observed, options, before)
+    seen, at_s, now_s = before.achieved_bps, before.achieved_at_s, observed.now_s
+    since_s = min(before.congested_since_s, now_s) if is_congested(observed) else math.inf
+    before = before._replace(congested_since_s=since_s, told_bps=observed.capacity_bps)
     if observed.achieved_bps is not None:
-        seen, at_s = observed.achieved_bps, observed.now_s
-    elif observed.egress_bps is not None and is_settled and is_congested(observed):
-        weight = 1.0 if seen is None else -math.expm1(-(observed.now_s - at_s) / options.window_s)
-        seen, at_s = observed.egress_bps * weight + (seen or 0.0) * (1 - weight), observed.now_s
+        seen, at_s = observed.achieved_bps, now_s
+    elif observed.egress_bps is not None and now_s >= since_s + options.window_s:
+        if seen is None:
+            before = before._replace(holds_s=_hold(observed, options, before))
+        weight = 1.0 if seen is None else -math.expm1(-(now_s - at_s) / options.window_s)
+        seen, at_s = observed.egress_bps * weight + (seen or 0.0) * (1 - weight), now_s
     elif seen is not None and observed.egress_bps is not None:
         seen = max(seen, observed.egress_bps)
-    known = [bps for bps in (observed.capacity_bps, seen) if bps is not None]
+    known = [bps if bps >= LEAST_BPS else 0.0 for bps in (observed.capacity_bps, seen) if bps is not None]
     return min(known, default=None), before._replace(achieved_bps=seen, achieved_at_s=at_s)
 
 
-def _told(observed: Observed, before: Remembered) -> Remembered:
-    """Notes what the link is said to carry, and when that changed."""
-    now, was = observed.capacity_bps, before.told_bps
-    if now is None or was is None:
-        return before if now is None else before._replace(told_bps=now)
-    if was / CHANGED <= now <= was * CHANGED:
+def _forgotten(observed: Observed, options: Options, before: Remembered) -> Remembered:
+    """Without what the link was seen to carry, where that is too long ago, or the link is said to carry more now."""
+    told, was = observed.capacity_bps, before.told_bps
+    if told is not None and was is not None and told > was * RISE:
+        # what waits just now, and what crossed, are of the link as it was
+        return before._replace(achieved_bps=None, holds_s=0.0, congested_since_s=math.inf)
+    if before.achieved_bps is None:
         return before
-    seen = before.achieved_bps
-    if now > was and seen is not None and seen >= EXPLAINED * was:
-        before = before._replace(achieved_bps=None, achieved_at_s=-math.inf)
-    return before._replace(told_bps=now, told_at_s=observed.now_s)
+    if observed.now_s - before.achieved_at_s > max(before.holds_s, options.hold_s):
+        return before._replace(achieved_bps=None, forgot_at_s=observed.now_s)
+    return before
+
+
+def _hold(observed: Observed, options: Options, before: Remembered) -> float:
+    """For how long it is believed what the link is seen to carry from now on."""
+    held = max(before.holds_s, options.hold_s)
+    return min(2 * held, MOST_HOLDS * options.hold_s) if observed.now_s - before.forgot_at_s <= held else options.hold_s
 
 
 def is_congested(observed: Observed) -> bool:
@@ -85,48 +97,77 @@ def moved(
 ) -> tuple[Move, Remembered]:
     """The t to set now. `target` is where t goes when nothing is short, if that is `worth_it`.
 
-    Between the ends of two windows what was said is said again; who has followed it has nothing to do.
+    Between the ends of two windows what was said is said again; who has followed it has nothing to do. The next window
+    begins when a t that was said, or another one that was set, is seen in force: telemetry that comes late shows
+    nothing of it before.
     """
-    t = observed.threshold_tokens or 0.0
-    if observed.now_s < before.window_ends_s and before.threshold_tokens is not None:
-        if t == before.from_tokens:
-            return Move(before.threshold_tokens, Reason(before.reason)), before
-        if t == before.threshold_tokens:
-            return Move(t, Reason(before.reason)), before
+    t, now_s = observed.threshold_tokens or 0.0, observed.now_s
+    before = _awaited(t, now_s, scene.options, _compared(observed, scene.options, before))
+    if now_s < before.window_ends_s and before.threshold_tokens is not None:
+        return Move(before.threshold_tokens, Reason(before.reason)), before
     standing, move = _decided(scene, observed, t, target, worth_it, before.calm)
-    egress, was = observed.egress_bps, before.egress_bps
     return move, before._replace(
-        window_ends_s=observed.now_s + scene.options.window_s,
+        window_ends_s=now_s + scene.options.window_s,
+        said_at_s=now_s,
         calm=standing.calm,
         threshold_tokens=move.threshold_tokens,
         from_tokens=t,
         reason=move.reason.value,
-        egress_bps=egress,
-        is_rising=egress is not None and was is not None and egress > was * RISE,
     )
+
+
+def _awaited(t: float, now_s: float, options: Options, before: Remembered) -> Remembered:
+    """With a window that begins no earlier than what was said, or another t, is seen in force."""
+    said, ends_s = before.threshold_tokens, now_s + options.window_s
+    if said is None or t == said:
+        return before
+    if t == before.from_tokens:
+        return before._replace(window_ends_s=ends_s) if now_s < before.said_at_s + options.settle_s else before
+    return before._replace(
+        window_ends_s=ends_s, said_at_s=now_s, threshold_tokens=t, from_tokens=t, reason=Reason.HOLD.value
+    )
+
+
+def _compared(observed: Observed, options: Options, before: Remembered) -> Remembered:
+    """Whether the egress rises from window to window, whatever becomes of t."""
+    egress, was = observed.egress_bps, before.egress_bps
+    if observed.now_s < before.egress_at_s + options.window_s:
+        return before
+    is_rising = egress is not None and was is not None and egress > was * RISE
+    return before._replace(egress_bps=egress, egress_at_s=observed.now_s, is_rising=is_rising)
 
 
 def _decided(
     scene: Scene, observed: Observed, t: float, target: float, worth_it: bool, calm: float
 ) -> tuple[Standing, Move]:
     options = scene.options
-    most = max(options.most_tokens or scene.loads.lengths.longest, t)
-    rule = _rule(scene, t, min(target, t) if worth_it else t, most)
-    busy, resent, (link, remote, local) = _busy(scene, observed, rule), observed.resent_share or 0.0, _queues(observed)
-    standing = adjusted(rule, Standing(t, calm), busy, resent, link, remote, local)
-    goes_up, leap = worth_it and target > t, min(max(t, 1.0) * options.leap, target, most)
+    link, remote, local = queues = _queues(observed)
+    goes_up, busy, resent = worth_it and target > t, _busy(scene, observed), observed.resent_share or 0.0
+    rule = _rule(scene, t, target if worth_it else t, queues)
+    if link < rule.surge and not goes_up and not _has_room(scene, t * options.step):
+        busy, resent = min(busy, math.nextafter(rule.high, 0.0)), 0.0
+    standing = adjusted(rule, Standing(t, calm), busy, resent, *queues)
+    leap = min(max(t, 1.0) * options.leap, target, rule.most_tokens)
     if standing.threshold_tokens > t:
         return standing, Move(leap if goes_up else standing.threshold_tokens, _why_up(rule, busy, resent, link))
-    surges = local - remote - link >= rule.surge
+    excess = local - remote - link
     if standing.threshold_tokens < t:
-        return standing, Move(standing.threshold_tokens, Reason.LOCAL_QUEUE if surges else Reason.TOO_HIGH)
-    if goes_up and not surges:
+        return standing, Move(
+            standing.threshold_tokens, Reason.LOCAL_QUEUE if excess >= rule.surge else Reason.TOO_HIGH
+        )
+    if goes_up and excess < rule.surge / 2:
         return Standing(t), Move(leap, Reason.TOO_LOW)
-    return standing, Move(t, _why_kept(rule, busy, resent, link))
+    return standing, Move(t, _why_kept(scene, observed, rule))
 
 
-def _rule(scene: Scene, t: float, least: float, most: float) -> Rule:
-    options = scene.options
+def _rule(scene: Scene, t: float, goal: float, queues: tuple[float, float, float]) -> Rule:
+    """Between the goal less a step for each surge of requests that wait locally, and more one for each at the link."""
+    options, (link, remote, local) = scene.options, queues
+    most = max(options.most_tokens or scene.loads.lengths.longest, t)
+    up, down = (_steps(excess) for excess in (link + remote - local, local - remote - link))
+    least = min(goal / options.step**down, t)
+    if link >= MARKS.surge:
+        most = min(max(goal * options.step**up, t), most)
     high = min(1 - options.headroom, MARKS.high)
     room = ROOM
     if scene.rate_rps is not None and t > least:
@@ -136,13 +177,25 @@ def _rule(scene: Scene, t: float, least: float, most: float) -> Rule:
     return Rule(least, most, step=options.step, high=high, low=room * high)
 
 
-def _busy(scene: Scene, observed: Observed, rule: Rule) -> float:
+def _steps(excess: float) -> int:
+    """By which t may leave its goal for so many requests that wait on one side more than on the other."""
+    return min(max(math.floor(excess / A_STEP), 0), MOST_STEPS)
+
+
+def _has_room(scene: Scene, threshold_tokens: float) -> bool:
+    """Whether PD-P would not be short at a t, by the formulas; where they cannot tell, it is not."""
+    if scene.rate_rps is None or not scene.there.pd_p:
+        return True
+    return scene.rate_rps * scene.work(threshold_tokens)[Stage.PD_P] <= MARKS.high * scene.there.pd_p
+
+
+def _busy(scene: Scene, observed: Observed) -> float:
     """Of the link: as seen, or else as the rate predicts, or else neither short nor with room."""
     seen = utilisation(observed, scene.link_bps)
     if seen is not None:
         return seen
     if scene.rate_rps is None or observed.threshold_tokens is None or not scene.link_bps > 0:
-        return (rule.low + rule.high) / 2
+        return (ROOM + 1) / 2 * min(1 - scene.options.headroom, MARKS.high)
     return scene.rate_rps * scene.work(observed.threshold_tokens)[Stage.LINK] / scene.link_bps
 
 
@@ -162,7 +215,8 @@ def _why_up(rule: Rule, busy: float, resent: float, link_queue: float) -> Reason
     return Reason.LINK_BUSY if busy >= rule.high else Reason.PRFAAS_BACKLOG
 
 
-def _why_kept(rule: Rule, busy: float, resent: float, link_queue: float) -> Reason:
+def _why_kept(scene: Scene, observed: Observed, rule: Rule) -> Reason:
     """A link that is short would have t go up, were PD-P not short as well."""
-    is_short = busy >= rule.high or resent >= rule.resent or link_queue >= rule.surge
+    link, resent = observed.queues.link or 0.0, observed.resent_share or 0.0
+    is_short = _busy(scene, observed) >= rule.high or resent >= rule.resent or link >= rule.surge
     return Reason.BOTH_SHORT if is_short else Reason.HOLD

@@ -17,7 +17,7 @@ ROLES = reallocation(least_prefill=0.0)
 def split(scene: Scene, observed: Observed, now: Point, before: Remembered) -> tuple[Split | None, Remembered]:
     """The best split, and whether to go there; None where it is the present one. `now` is t and the split in force."""
     n_p = best_split(scene.loads, scene.there)
-    best = best_point(scene.split(n_p), with_ttft=True)
+    best = best_point(scene.split(n_p), with_ttft=False)
     present = point(scene, best_threshold(scene.loads, scene.there), with_ttft=False)
     gain, instances = best.lambda_max_rps - present.lambda_max_rps, round(n_p - scene.there.pd_p)
     if not instances or gain <= scene.options.least_gain * present.lambda_max_rps:
@@ -25,6 +25,7 @@ def split(scene: Scene, observed: Observed, now: Point, before: Remembered) -> t
     lost, pays_after_s = _cost(scene, now, best, instances)
     outlasts = pays_after_s <= scene.options.horizon_s
     after = _looked(scene, observed, now, before, n_p, int(math.copysign(1, instances)) if outlasts else 0)
+    best = point(scene.split(n_p), best.threshold_tokens)
     return Split(best, gain, instances, lost, pays_after_s, outlasts, after.change), after
 
 

@@ -153,12 +153,16 @@ class Options:
     """t is not moved by a smaller ratio than 1 + this, ..."""
     least_gain: float = 0.01
     """... nor for a smaller gain in Λ_max (or loss of TTFT) than this share."""
+    least_confidence: float = 0.9
+    """Nor, for Λ_max, unless the best t is so probably on that side, as far as chance goes."""
     step: float = 1.1
     """Ratio by which t moves in a window while something is short, and by which it falls."""
     leap: float = 1.5
     """Ratio by which t rises at most in a window towards the best one."""
     window_s: float = 10.0
-    """Between two steps of t."""
+    """Between two steps of t, of which the first is seen in force."""
+    settle_s: float = 60.0
+    """For so long, what was recommended may take to be seen in force; then it is taken as not followed."""
     most_tokens: float | None = None
     """t is never raised beyond; None: the longest length seen."""
     hold_s: float = 300.0
@@ -176,9 +180,9 @@ class Options:
 
     def __post_init__(self) -> None:
         """Raises ValueError on a value out of range."""
-        for name, share in (("headroom", self.headroom), ("most_extrapolated", self.most_extrapolated)):
-            if not 0 <= share < 1:
-                raise ValueError(f"{name} must be a share from 0 to below 1, got {share:g}")
+        for name in ("headroom", "most_extrapolated", "least_confidence"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"{name} must be a share from 0 to below 1, got {getattr(self, name):g}")
         if not 0 < self.confidence < 1:
             raise ValueError(f"confidence must lie between 0 and 1, got {self.confidence:g}")
         if self.ttft_percentile not in (None, 0.5, 0.9, 0.99):
@@ -189,7 +193,7 @@ class Options:
         for name in ("window_s", "horizon_s", "most_age_s"):
             if not 0 < getattr(self, name) < math.inf:
                 raise ValueError(f"{name} must be positive and finite, got {getattr(self, name):g}")
-        for name in ("least_requests", "hysteresis", "least_gain", "hold_s", "conversion_s"):
+        for name in ("least_requests", "hysteresis", "least_gain", "hold_s", "conversion_s", "settle_s"):
             require_not_negative(name, getattr(self, name))
 
 
@@ -351,6 +355,8 @@ class Remembered(NamedTuple):
 
     window_ends_s: float = -math.inf
     """When t may move again."""
+    said_at_s: float = -math.inf
+    """When t was last decided on."""
     calm: float = 0.0
     """Windows in a row in which nothing was short."""
     threshold_tokens: float | None = None
@@ -359,7 +365,9 @@ class Remembered(NamedTuple):
     """... while this t was in force."""
     reason: str = Reason.NOTHING.value
     egress_bps: float | None = None
-    """As it was when t was last decided on, to tell whether it rises."""
+    """As it was a window ago, to tell whether it rises, ..."""
+    egress_at_s: float = -math.inf
+    """... and when that was."""
     is_rising: bool = False
     quickest_tokens: float | None = None
     """The t with the least TTFT, as of then, ..."""
@@ -369,10 +377,14 @@ class Remembered(NamedTuple):
     """What the link was last seen to carry while it was congested, ..."""
     achieved_at_s: float = -math.inf
     """... and when."""
+    congested_since_s: float = math.inf
+    """Since when more wants to cross than does, ..."""
     told_bps: float | None = None
-    """What it was said to carry, ..."""
-    told_at_s: float = -math.inf
-    """... and when that changed."""
+    """... and what the link was last said to carry."""
+    holds_s: float = 0.0
+    """For how long, if longer than the options say, it is believed what the link was seen to carry; ..."""
+    forgot_at_s: float = -math.inf
+    """... and when that was last too long ago."""
     look_s: float = -math.inf
     """When roles are looked at again; the rest is `controller.Pressure`."""
     short_prefill: float = 0.0
