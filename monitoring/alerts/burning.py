@@ -9,7 +9,7 @@ greatest min(long, short) / rate that fires: from 1 on it fires.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 from monitoring.alerts.kinds import WINDOWS_S
 from monitoring.live.selection import described, plan
 from monitoring.live.watched import named
-from monitoring.models import Series
-from monitoring.storage import query
+from monitoring.models import Rollup, Series
+from monitoring.storage.histograms import DOUBLE
 
 TTFT = "ttft_s"
-FRESH_S = 15.0
-"""So long an answer of the store counts."""
-FINE_S = 1800
-"""Up to so long a window is read from rollups of ten seconds, a longer one from those of a minute."""
+RESOLUTIONS_S = {300: 10, 1800: 60, 3600: 60, 21_600: 600}
+"""By window: from which rollups it is read. Its beginning is exact to that much."""
+FRESH_S = {300: 10.0, 1800: 30.0, 3600: 60.0, 21_600: 240.0}
+"""By window: so long an answer of the store counts."""
 
 type Array = NDArray[np.float64]
 
@@ -71,23 +71,28 @@ class Burning:
     """Asks the store, no more often than it must."""
 
     def __init__(self) -> None:
-        self._found: dict[tuple[str, float], tuple[float, dict[int, float | None]]] = {}
+        self._found: dict[tuple[str, float, int], tuple[float, float | None]] = {}
 
     def burn(self, watch: str, spec: Mapping[str, Any], now_ms: int) -> Burn | None:
         """Of a watch's TTFT. Raises DatabaseError."""
-        key = watch, float(spec["slo_s"])
-        asked, shares = self._found.get(key, (-FRESH_S, {}))
-        if time.monotonic() - asked >= FRESH_S:
-            shares = shares_of(watch, float(spec["slo_s"]), now_ms)
-            self._found[key] = time.monotonic(), shares
+        slo_s, now_s = float(spec["slo_s"]), time.monotonic()
+        found = {seconds: self._found.get((watch, slo_s, seconds)) for seconds in RESOLUTIONS_S}
+        old = [seconds for seconds, kept in found.items() if kept is None or now_s - kept[0] >= FRESH_S[seconds]]
+        shares = {seconds: kept[1] for seconds, kept in found.items() if kept is not None}
+        for seconds, share in shares_of(watch, slo_s, now_ms, old).items():
+            self._found[watch, slo_s, seconds] = now_s, share
+            shares[seconds] = share
         return combined(spec, shares)
 
 
-def shares_of(watch: str, slo_s: float, now_ms: int) -> dict[int, float | None]:
+def shares_of(
+    watch: str, slo_s: float, now_ms: int, windows_s: Collection[int] = tuple(RESOLUTIONS_S)
+) -> dict[int, float | None]:
     """By window in seconds, as stored."""
+    if not windows_s:
+        return {}
     series = of_watch(watch)
-    windows = {seconds for _, *pair in WINDOWS_S for seconds in pair}
-    return {seconds: _share(series, slo_s, now_ms, seconds) for seconds in sorted(windows)}
+    return {seconds: _share(series, slo_s, now_ms, seconds) for seconds in windows_s}
 
 
 def of_watch(name: str) -> list[Series]:
@@ -97,16 +102,33 @@ def of_watch(name: str) -> list[Series]:
         return []
     told = Series.objects.filter(signal__in=(TTFT, "requests"))  # by those of requests routers are known
     found = plan(watch, [described(each) for each in told]).ttft
-    return list(Series.objects.filter(pk__in=[each.id for each in found]).select_related("source"))
+    return list(Series.objects.filter(pk__in=[each.id for each in found]))
 
 
 def _share(series: Sequence[Series], slo_s: float, now_ms: int, seconds: int) -> float | None:
-    resolution_s = 10 if seconds <= FINE_S else 60
-    asked = query.Window(now_ms - seconds * 1000, now_ms + 1, resolution_s * 1000, resolution_s)
+    stored = _stored([each.pk for each in series], now_ms, seconds)
     bad = total = 0.0
-    for line in query.lines(series, asked):
-        counts = np.array(line.counts, float)
-        share = bad_share(np.array(line.series.bounds or [], float), counts, slo_s)
+    for each in series:
+        bounds = np.array(each.bounds or [], float)
+        size = 8 * (bounds.size + 1)
+        rows = b"".join(row for row in stored.get(each.pk, ()) if len(row) == size)
+        counts = np.frombuffer(rows, DOUBLE).reshape(-1, bounds.size + 1).sum(axis=0)
+        share = bad_share(bounds, counts, slo_s)
         if share is not None:
             bad, total = bad + share * float(counts.sum()), total + float(counts.sum())
     return bad / total if total else None
+
+
+def _stored(series: Sequence[int], now_ms: int, seconds: int) -> dict[int, list[bytes]]:
+    """Counts by series, a row for each step of the window: in one query, and added up without looking at each."""
+    found: dict[int, list[bytes]] = {}
+    rows = Rollup.objects.filter(
+        series_id__in=series,
+        resolution_s=RESOLUTIONS_S[seconds],
+        bucket_ms__gte=now_ms - seconds * 1000,
+        bucket_ms__lte=now_ms,
+        counts__isnull=False,
+    )
+    for series_id, counts in rows.values_list("series_id", "counts"):
+        found.setdefault(series_id, []).append(bytes(counts or b""))
+    return found

@@ -23,6 +23,7 @@ logger = logging.getLogger(__name__)
 
 WRITTEN_EVERY_MS = 15_000
 """The value and text of an alert that goes on are written no more often than this."""
+NO_DATA_NOW = "; no data now"
 LOOK_BACK = ("rate", "forecast")
 """Kinds that need to know how a figure went."""
 
@@ -195,7 +196,7 @@ def _moved(row: Alert, before: State, after: State, each: Measured, now_ms: int)
     is_fired = after.phase == "firing" and row.state != Alert.State.FIRING
     there = Alert.objects.filter(pk=row.pk, state=row.state)
     row.state, row.reason, row.since_ms, row.blind_ms = after.phase, after.reason, after.since_ms, after.blind_ms
-    row.value, row.text, row.seen_ms = each.value, said(each, row), now_ms
+    row.value, row.text, row.seen_ms = value(each, row), said(each, row), now_ms
     fields = ["state", "reason", "since_ms", "blind_ms", "value", "text", "seen_ms"]
     if is_fired:
         row.fired_ms = now_ms
@@ -210,15 +211,22 @@ def _moved(row: Alert, before: State, after: State, each: Measured, now_ms: int)
 
 
 def _write(row: Alert, each: Measured, now_ms: int) -> None:
-    row.value, row.text, row.seen_ms = each.value, said(each, row), now_ms
+    row.value, row.text, row.seen_ms = value(each, row), said(each, row), now_ms
     Alert.objects.filter(pk=row.pk, state=row.state).update(value=row.value, text=row.text, seen_ms=now_ms)
 
 
 def said(each: Measured, row: Alert) -> str:
-    """What is said of an alert."""
+    """What is said of an alert; of one that goes on without data what was said last."""
     if row.reason == "no_data":
         return f"no data: {each.text}"[:500]
+    if each.says is None and row.text:
+        return row.text.removesuffix(NO_DATA_NOW)[: 500 - len(NO_DATA_NOW)] + NO_DATA_NOW
     return each.text[:500]
+
+
+def value(each: Measured, row: Alert) -> float | None:
+    """Of an alert; of one that goes on without data the last one."""
+    return row.value if each.says is None and row.reason == "value" else each.value
 
 
 def ended(row: Alert, now_ms: int) -> None:
@@ -258,7 +266,7 @@ def _shown(row: Alert, each: Measured | None, silenced: list[Silence]) -> AlertN
         since_ms=row.since_ms,
         text=said(each, row) if each else row.text,
         watch=row.watch,
-        value=each.value if each else row.value,
+        value=value(each, row) if each else row.value,
         acknowledged_by=row.acknowledged_by,
         silenced_until_ms=silences.until(silenced, row.labels),
     )

@@ -35,6 +35,7 @@ class State:
 
 
 OK = State()
+HELD_EVERY_MS = 10_000
 
 
 def verdict(value: float | None, fire: float, clear: float, above: bool = True) -> Verdict | None:
@@ -53,7 +54,7 @@ def advance(state: State, said: Verdict | None, policy: Policy, now_ms: int, is_
     if said is not None:
         return _seen(state, said, policy, now_ms)
     if is_suppressed:
-        return OK if state.reason == "no_data" or state.phase == "ok" else _blind(state, now_ms)
+        return OK if state.reason == "no_data" or state.phase == "ok" else _held(_blind(state, now_ms), now_ms)
     return _unseen(_blind(state, now_ms), policy, now_ms)
 
 
@@ -89,6 +90,15 @@ def _unseen(state: State, policy: Policy, now_ms: int) -> State:
 
 def _blind(state: State, now_ms: int) -> State:
     return state if state.blind_ms is not None else replace(state, blind_ms=now_ms)
+
+
+def _held(state: State, now_ms: int) -> State:
+    """Time for which it is suppressed is no time without data; told seldom, since each change is written."""
+    passed_ms = now_ms - (now_ms if state.blind_ms is None else state.blind_ms)
+    if passed_ms < HELD_EVERY_MS:
+        return state
+    since_ms = state.since_ms + passed_ms if state.phase == "pending" else state.since_ms
+    return replace(state, since_ms=since_ms, blind_ms=now_ms)
 
 
 def _due(state: State, for_ms: int, now_ms: int) -> State:

@@ -15,6 +15,7 @@ from monitoring.alerts.resting import LOST
 from monitoring.alerts.trend import Trend, trend
 from monitoring.live.messages import AdviceNow, Snapshot, SourceNow, WatchNow
 
+LONGEST_KEY = 250
 MOST = 500
 """Of a rule: more things than a person can be told of."""
 ADVICE, TTFT = "advice", "ttft_s"
@@ -93,7 +94,7 @@ def _now(key: Key, facts: Facts) -> float | None:
 def _of_figure(key: Key, says: Verdict | None, value: float | None, text: str) -> Measured:
     watch, figure = key
     labels = {"figure": figure} | ({"link": link(figure)} if link(figure) else {})
-    return Measured(f"{watch}/{figure}", watch, figure, says, value, text, labels)
+    return Measured(f"{watch}/{figure}"[:LONGEST_KEY], watch, figure, says, value, text, labels)
 
 
 def _threshold(key: Key, spec: Mapping[str, Any], facts: Facts) -> Measured:
@@ -125,15 +126,15 @@ def _forecast(key: Key, spec: Mapping[str, Any], facts: Facts) -> Measured:
     ends = line.level, line.after(spec["within_s"])
     value = max(ends) if above else min(ends)
     text = f"{key[1]} is {written(key[1], now)}; at the trend of the last {duration(spec['over_s'])} it "
-    text += _reached(key[1], spec, line, above) or f"is {written(key[1], value)} in {duration(spec['within_s'])}"
+    text += _reached(key, now, spec, line) or f"is {written(key[1], value)} in {duration(spec['within_s'])}"
     return _of_figure(key, verdict(value, spec["fire"], spec["clear"], above), value, text)
 
 
-def _reached(figure: str, spec: Mapping[str, Any], line: Trend, above: bool) -> str:
+def _reached(key: Key, now: float | None, spec: Mapping[str, Any], line: Trend) -> str:
     """When a trend reaches the level that fires; empty where it does not within the horizon."""
-    far = (spec["fire"] - line.level) * (1 if above else -1)
-    slope = line.slope_per_s * (1 if above else -1)
-    if far <= 0:
+    figure, side = key[1], 1 if spec["direction"] == "above" else -1
+    far, slope = (spec["fire"] - line.level) * side, line.slope_per_s * side
+    if far <= 0 or (now is not None and (spec["fire"] - now) * side <= 0):
         return f"is beyond {written(figure, spec['fire'])} already"
     if slope <= 0 or far / slope > spec["within_s"]:
         return ""

@@ -22,6 +22,7 @@ RESOLVED_FOR_MS = 300_000
 """So long an Alertmanager is told of what has ended."""
 LONGEST_WAIT_MS = 300_000
 KEPT_MS = 30 * 86_400_000
+ENDED_KEPT_MS = 400 * 86_400_000
 CLAIM_MARGIN_MS = 5000
 
 
@@ -189,5 +190,6 @@ def wait_ms(failures: int, chance: float) -> int:
 
 
 def tidy(now_ms: int) -> None:
-    """Deletes deliveries of long ago."""
+    """Deletes deliveries of long ago, and what ended before the oldest rollups."""
     Delivery.objects.filter(created_ms__lt=now_ms - KEPT_MS).delete()
+    Alert.objects.filter(state=Alert.State.RESOLVED, resolved_ms__lt=now_ms - ENDED_KEPT_MS).delete()

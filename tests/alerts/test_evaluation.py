@@ -141,6 +141,9 @@ def test_the_words_of_a_prediction_say_when():
         "link_utilisation.wan is 65 %; at the trend of the last 5 min it reaches 95 % in 10 min"
     )
     assert taken.alerts[0].value == pytest.approx(0.5 + 5e-4 * 1200, rel=0.01)
+    taken = snapshot(310, watch(**{FULL: 0.99}))
+    alerting(taken)
+    assert taken.alerts[0].text.endswith("is 99 %; at the trend of the last 5 min it is beyond 95 % already")
 
 
 def test_a_recommendation_that_differs_is_told_with_its_reason():
@@ -215,6 +218,18 @@ def test_a_source_that_is_disabled_or_was_never_there_is_not_lost():
 
 
 # --- what comes between ------------------------------------------------------------------------------------------
+
+
+def test_what_fires_on_without_data_says_what_it_was_last():
+    rule(figure=FULL, fire=0.9, clear=0.8, no_data="keep")
+    alerting = Alerting()
+    told(alerting, 0, watch(**{FULL: 0.95}))
+    for at in (1, 20, 40):  # written anew in between
+        taken = snapshot(at, watch(**{FULL: None}))
+        alerting(taken)
+        assert taken.alerts[0].text == "link_utilisation.wan is 95 %; at or above 90 % it fires; no data now"
+        assert taken.alerts[0].value == 0.95
+    assert told(alerting, 41, watch(**{FULL: 0.97}))[0][2] == "link_utilisation.wan is 97 %; at or above 90 % it fires"
 
 
 def test_a_figure_that_is_gone_counts_as_without_data():

@@ -128,6 +128,15 @@ def test_an_alert_of_no_data_ends_when_there_are_data_and_begins_anew_with_what_
     ]  # fmt: skip
 
 
+def test_time_for_which_it_was_suppressed_is_no_time_without_data_afterwards():
+    # Fires for lack of data after a minute; its source is lost for five, then 20 s pass until its first value.
+    values, lost = [0.9] * 2 + [None] * 320 + [0.1], set(range(2, 302))
+    states = course(values, Policy(600 * SECOND, "alert", 60 * SECOND), lost)
+    assert {state.phase for state in states[:-1]} == {"pending"}
+    assert {state.reason for state in states} == {"value"}
+    assert states[-1] == OK
+
+
 @given(readings, policies, st.sets(st.integers(0, 60)))
 def test_while_its_source_is_lost_no_data_is_no_alert_and_what_fires_goes_on(values, policy, suppressed):
     states = course(values, policy, suppressed)

@@ -121,6 +121,16 @@ def test_deliveries_of_long_ago_are_deleted(alerting):
     assert events() == []
 
 
+def test_what_has_ended_is_kept_as_long_as_the_coarsest_history_and_what_is_open_for_ever(alerting):
+    at(alerting, 0, 0.95)
+    at(alerting, 1, 0.1)
+    at(alerting, 2, 0.95)
+    outbox.tidy(T0 + 1000 + 400 * 86_400_000)
+    assert Alert.objects.count() == 2
+    outbox.tidy(T0 + 1001 + 400 * 86_400_000)
+    assert [each.state for each in Alert.objects.all()] == ["firing"]
+
+
 # --- Alertmanager ------------------------------------------------------------------------------------------------
 
 

@@ -205,7 +205,7 @@ def draw_all(page):
     for chart in page.locator("[data-chart]").all():
         if chart.is_visible():
             chart.scroll_into_view_if_needed()
-            chart.locator(".main-svg, [data-empty]:not([hidden])").first.wait_for()
+            chart.locator(".main-svg:visible, [data-empty]:visible").first.wait_for()
 
 
 def complaints(page, theme):
