@@ -64,6 +64,7 @@ def test_what_is_and_what_should_be_stand_side_by_side(screen):
     here = screen().open()
     expect(here.connection).to_have_text("live")
     here.fake.tick()
+    expect(here.egress).to_have_text(f"{points(START_MS + 1000)['egress_bps.wan'] / 1e9:.2f}")
     expect(here.out("threshold", "current")).to_have_text("19,600")
     expect(here.out("threshold", "wanted")).to_have_text("21,560")
     expect(here.out("split", "current")).to_have_text("3 / 5")
@@ -74,6 +75,16 @@ def test_what_is_and_what_should_be_stand_side_by_side(screen):
     # By the server's clock, whatever this machine's says.
     expect(here.page.locator("[data-clock]")).to_have_text(re.compile(r"^12:00:0\d UTC$"))
     expect(here.page.locator('[data-health] [data-key="pd-decode"]')).to_contain_text(re.compile(r"stale\s*4\d s"))
+    expect(here.page.locator("[data-events] tbody tr")).to_contain_text(["t set from 19,600", "provider works"])
+
+    # What nobody tells is unknown, and what is not valid is not recommended.
+    now = here.fake.stored[-1]["watches"][0]
+    unknown = {"value": None, "ts_ms": None, "age": "absent", "origin": "unknown", "by": ""}
+    here.fake.changes = {"threshold_tokens": unknown, "advice": now["advice"] | {"problems": ["t in force is unknown"]}}
+    here.fake.tick()
+    expect(here.out("threshold", "current")).to_have_text("unknown")
+    expect(here.out("threshold", "wanted")).to_have_text("–")
+    expect(here.page.locator("[data-problems]")).to_contain_text("t in force is unknown")
 
 
 def test_numbers_that_were_missed_are_asked_for_and_drawn(screen):
@@ -185,6 +196,47 @@ def test_a_pause_has_an_address_and_the_back_button_leads_back(screen, visit):
     expect(other.out("threshold", "current")).to_have_text("19,600")
 
 
+def test_nothing_moves_under_who_drags_and_what_was_dragged_across_is_shown(screen):
+    here = screen().open()
+    expect(here.connection).to_have_text("live")
+    plot = here.page.locator('[data-chart="egress"] [data-plot]')
+    expect(plot.locator(".scatterlayer path.js-line").first).to_be_visible()
+    box = plot.locator(".nsewdrag").bounding_box()
+    middle = box["y"] + box["height"] / 2
+    here.page.mouse.move(box["x"] + 0.2 * box["width"], middle)
+    here.page.mouse.down()
+    here.page.mouse.move(box["x"] + 0.5 * box["width"], middle, steps=3)
+    before = plot.evaluate("({ layout }) => layout.datarevision")
+    here.fake.tick(2)
+    expect(here.page.locator("[data-clock]")).to_have_text(re.compile("^12:00:0[2-9]"))
+    assert plot.evaluate("({ layout }) => layout.datarevision") == before
+    here.page.mouse.move(box["x"] + 0.6 * box["width"], middle)
+    here.page.mouse.up()
+    # Four tenths of five minutes.
+    expect(here.page.locator("[data-paused]")).to_contain_text("Paused: shown is 2026-11-30 11:5")
+    (span,) = parse_qs(here.page.url.split("?")[1])["range"]
+    assert 110 <= {"s": 1, "m": 60}[span[-1]] * int(span[:-1]) <= 130
+
+
+def test_a_tab_in_the_background_draws_nothing_and_is_of_now_when_it_is_back(screen):
+    here = screen().open()
+    expect(here.connection).to_have_text("live")
+    here.fake.tick()
+    expect(here.egress).not_to_have_text("–")
+    turn = """(is) => {
+      Object.defineProperty(document, "hidden", { value: is, configurable: true });
+      document.dispatchEvent(new Event("visibilitychange"));
+    }"""
+    here.page.evaluate(turn, True)
+    here.page.evaluate("() => { window.heard = document.querySelector('[data-clock]').textContent; }")
+    here.fake.tick(30)
+    here.later(5000)
+    assert here.page.evaluate("() => document.querySelector('[data-clock]').textContent === heard")
+    here.page.evaluate(turn, False)
+    expect(here.page.locator("[data-clock]")).to_have_text(re.compile("^12:00:3"))
+    expect(here.egress).to_have_text(f"{points(here.fake.now_ms)['egress_bps.wan'] / 1e9:.2f}")
+
+
 def test_links_that_come_and_go_do_not_break_it(screen):
     here = screen().open()
     expect(here.connection).to_have_text("live")
@@ -222,6 +274,14 @@ def test_what_is_typed_is_sent_and_what_is_refused_stands_beside_its_field(scree
     expect(value).not_to_be_visible()
     assert here.fake.posted[-1] == ("POST", "watches/case-study/entered/", {"what": "threshold_tokens", "value": 21000})
     here.visitor.complaints = [text for text in here.visitor.complaints if "400" not in text]
+
+    here.page.keyboard.press("a")
+    here.page.get_by_label("What happened").fill("t raised")
+    here.page.locator("#note-from").fill("2026-11-30T11:58:00")
+    here.page.keyboard.press("Enter")
+    expect(here.page.get_by_label("What happened")).not_to_be_visible()
+    said = {"text": "t raised", "watch": "case-study", "ts_ms": START_MS - 120_000, "end_ms": None}
+    assert here.fake.posted[-1] == ("POST", "annotations/", said)
 
 
 def test_keys_a_kiosk_and_who_switches_keys_off(screen):

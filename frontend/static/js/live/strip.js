@@ -148,9 +148,11 @@ function showAlerts(alerts) {
 
 const capital = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
 
+const unsaid = ({ isStored, scenario }) => (!isStored ? "" : scenario ? "Nothing has been recommended yet." : "This watch names no scenario: nothing is recommended.");
+
 function showReason(advice, shown) {
   const problems = shown.isPast ? [] : advice?.problems ?? [];
-  const said = shown.isPast ? "Why is not kept on this screen; the log of recommendations has it." : advice ? advice.sentence : shown.isStored ? "Nothing has been recommended yet." : "";
+  const said = shown.isPast ? "Why is not kept on this screen; the log of recommendations has it." : advice ? advice.sentence : unsaid(shown);
   // What hinders stands below, one by one.
   spelled(element.querySelector("[data-sentence]"), problems.length ? "" : capital(said));
   const box = element.querySelector("[data-problems]");
