@@ -369,9 +369,9 @@ def test_it_keeps_nobody_out_and_fits_a_phone(screen):
     here.visitor.open(SHORT)
     expect(here.connection).to_have_text("live")
     here.page.locator("[data-advice] summary").click()
+    draw_all(here.page)
     wrong = []
     for theme in ("light", "dark"):
-        draw_all(here.page)
         wrong += complaints(here.page, theme)
         here.page.locator("[data-theme-toggle]").click()
     assert not wrong, "\n".join(wrong)
@@ -399,7 +399,7 @@ async ([snapshot, from, to]) => {
     const notes = [{ ...snapshot.notes[1], id: 100 + ten, ts_ms: ts - (second % 600) * 1000 }];
     const next = { ...snapshot, seq: snapshot.seq + 1 + second / 2, ts_ms: ts, notes };
     heard.onmessage({ data: JSON.stringify(next) });
-    if (second % 1200 === 0) await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
+    if (second % 1800 === 0) await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
   }
 }
 """

@@ -15,6 +15,12 @@ const RETRY_MS = 5000;
 const RATE_MS = 10_000;
 const RATES = /^(egress_bps|ingress_bps|link_utilisation|kv_bps|resent|dropped_pps|requests_rps|failed_rps|(in|out)put_tps|cached_tps)(\.|$)/;
 
+// What is kept of a snapshot; `before` is the one before it, if none is missing between.
+function tickOf({ ts_ms: ts, watches }, before) {
+  const points = Object.fromEntries(watches.map(({ name, points: own }) => [name, own]));
+  return { ts_ms: ts, points, bridged: before && ts - before.ts_ms <= BEAT_MS ? before.ts_ms : null };
+}
+
 export class Feed {
   constructor(api, clock, onChange) {
     Object.assign(this, { api, clock, onChange, view: null, grid: null, past: null, lengths: null, recent: [], asked: 0, problem: "" });
@@ -92,12 +98,16 @@ export class Feed {
   // --- snapshots ---
 
   take(snapshot, isNext) {
-    const before = this.recent.at(-1);
-    const tick = { ts_ms: snapshot.ts_ms, points: {}, bridged: isNext && before && snapshot.ts_ms - before.ts_ms <= BEAT_MS ? before.ts_ms : null };
-    for (const { name, points } of snapshot.watches) tick.points[name] = points;
-    this.recent.push(tick);
-    if (this.recent.length > RECENT) this.recent.shift();
+    const tick = tickOf(snapshot, isNext ? this.recent.at(-1) : null);
+    this.keep([tick]);
     if (this.grid && this.view.end === null) this.append(tick);
+  }
+
+  // The latest, in the order of their times.
+  keep(ticks) {
+    this.recent.push(...ticks);
+    this.recent.sort((a, b) => a.ts_ms - b.ts_ms);
+    this.recent.splice(0, this.recent.length - RECENT);
   }
 
   append({ ts_ms: ts, points, bridged }) {
@@ -117,12 +127,12 @@ export class Feed {
 
   // Those that were asked for afterwards.
   takeMissed(snapshots) {
+    const heard = new Set(this.recent.map(({ ts_ms: ts }) => ts));
+    const ticks = [];
+    for (const snapshot of snapshots) if (!heard.has(snapshot.ts_ms)) ticks.push(tickOf(snapshot, ticks.at(-1)));
+    this.keep(ticks);
     if (!this.grid || this.view.end !== null) return;
-    const missing = snapshots.filter(({ ts_ms: ts }) => this.isUnknown(ts));
-    for (const { ts_ms: ts, watches } of missing) {
-      const found = watches.find(({ name }) => name === this.view.watch);
-      if (found) this.grid.add(ts, found.points);
-    }
+    for (const tick of ticks.filter(({ ts_ms: ts }) => this.isUnknown(ts))) this.append(tick);
   }
 
   // The axis goes on also when nothing comes: a gap is seen to grow.
