@@ -225,6 +225,14 @@ class FakeLive:
             }
         if path == "annotations/":
             return {"annotations": self.notes if self.watches else [], "more": 0}
+        if path.endswith("/recommendations/"):
+            then = {
+                "at_ms": int(given["end"]) - 60_000,
+                "reason": "keep",
+                "sentence": "Keep t at 19.6K.",
+                "problems": [],
+            }
+            return {"results": [then]}
         if path.endswith("/history/"):
             return self._history(int(given["start"]), int(given["end"]))
         return []

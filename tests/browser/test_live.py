@@ -194,6 +194,7 @@ def test_a_pause_has_an_address_and_the_back_button_leads_back(screen, visit):
     other.page.goto(paused)
     expect(other.page.locator("[data-asof]")).to_contain_text("As of 2026-11-30 12:00:0")
     expect(other.out("threshold", "current")).to_have_text("19,600")
+    expect(other.page.locator("[data-sentence]")).to_have_text("Keep t at 19.6K.")
 
 
 def test_nothing_moves_under_who_drags_and_what_was_dragged_across_is_shown(screen):

@@ -13,6 +13,8 @@ const BEAT_MS = 3500;
 const RETRY_MS = 5000;
 // A rate of now is that of the last ten seconds; the past, which is told by shorter steps, is drawn the same.
 const RATE_MS = 10_000;
+// At least.
+const WRITTEN_EVERY_MS = 11 * 60_000;
 const RATES = /^(egress_bps|ingress_bps|link_utilisation|kv_bps|resent|dropped_pps|requests_rps|failed_rps|(in|out)put_tps|cached_tps)(\.|$)/;
 
 // What is kept of a snapshot; `before` is the one before it, if none is missing between.
@@ -23,7 +25,7 @@ function tickOf({ ts_ms: ts, watches }, before) {
 
 export class Feed {
   constructor(api, clock, onChange) {
-    Object.assign(this, { api, clock, onChange, view: null, grid: null, past: null, lengths: null, recent: [], asked: 0, problem: "" });
+    Object.assign(this, { api, clock, onChange, view: null, grid: null, past: null, lengths: null, recent: [], asked: 0, problem: "", reason: null });
   }
 
   get end() {
@@ -38,9 +40,10 @@ export class Feed {
     clearTimeout(this.retrying);
     if (!view.watch) return this.put(this.empty(this.end), null, null);
     const { end } = this;
-    const [history, past] = await Promise.all([this.history(end, view.range), this.before(end)]);
+    const [history, past, reason] = await Promise.all([this.history(end, view.range), this.before(end), this.said(view)]);
     if (asked !== this.asked) return undefined; // somebody looks at something else by now
     this.problem = history.problem ?? "";
+    this.reason = reason;
     if (history.problem) this.retrying = setTimeout(() => this.load(view), RETRY_MS);
     // What is shown stays; nothing that could take its place has come.
     if (history.problem && this.grid && this.drawn === view.watch) return this.onChange();
@@ -60,6 +63,14 @@ export class Feed {
     const ahead = stop === null ? range / 4 : 0;
     const history = await this.history(end - DAY + ahead, range + ahead);
     return history.problem ? null : this.filled(history, end - DAY + ahead, range + ahead);
+  }
+
+  // What was recommended at a moment that lies back, and why: what was written last before it.
+  async said({ watch, end }) {
+    if (end === null) return null;
+    const answer = await get(`${this.api}watches/${encodeURIComponent(watch)}/recommendations/?end=${Math.round(end)}&page_size=1`).catch(() => null);
+    const found = answer?.results?.[0];
+    return found && end - found.at_ms <= WRITTEN_EVERY_MS ? found : null;
   }
 
   async history(end, range) {
