@@ -9,7 +9,7 @@ from django.db import transaction
 from django.db.models import F
 
 from monitoring.models import Frame, Source
-from monitoring.wire import Mapped, packed
+from monitoring.wire import Columns, Mapped, Parts, packed, packed_parts
 
 SMOOTHING = 0.1
 """Of a source's clock: how much of each new difference is taken over."""
@@ -27,12 +27,26 @@ class Offer:
     skew_ms: int | None = None
     is_seen: bool = True
     """False where it is not of the source, but what we say of it: that it did not answer."""
+    parts: Sequence[Parts] = ()
+    """Of histograms that may come in several messages."""
+    columns: Columns | None = None
+    """More series of it, as columns."""
     points: int = field(init=False)
     payload: bytes = field(init=False)
 
     def __post_init__(self) -> None:
-        self.points = sum(len(each.points) for each in self.series)
-        self.payload = packed(list(self.series))
+        self.points = sum(len(each.points) for each in self.series) + (self.columns.points if self.columns else 0)
+        self.payload = packed(list(self.series), self.columns)
+
+    @property
+    def count(self) -> int:
+        """Of series."""
+        return len(self.series) + (self.columns.count if self.columns else 0)
+
+    @property
+    def accepted(self) -> int:
+        """Points: a histogram is counted with the message that has its count."""
+        return self.points + sum("_count" in each.values for each in self.parts)
 
 
 def commit(offers: Sequence[Offer]) -> list[bool]:
@@ -48,10 +62,19 @@ def commit(offers: Sequence[Offer]) -> list[bool]:
                 for each in taken
                 if each.points
             ]
+            + [_of_parts(each) for each in taken if each.parts]
         )
         for source in sources.values():
             _note(source, [offer for offer in taken if offer.source_id == source.pk])
     return is_new
+
+
+def _of_parts(offer: Offer) -> Frame:
+    points = sum(len(each.values) for each in offer.parts)
+    payload = packed_parts(list(offer.parts))
+    return Frame(
+        source_id=offer.source_id, received_ms=offer.received_ms, points=points, payload=payload, is_parts=True
+    )
 
 
 def _is_new(source: Source | None, offer: Offer) -> bool:
@@ -77,7 +100,7 @@ def _note(source: Source, taken: Sequence[Offer]) -> None:
         last_seq=source.last_seq,
         last_seen_ms=max((each.received_ms for each in taken if each.is_seen), default=source.last_seen_ms),
         skew_ms=skew,
-        accepted=F("accepted") + sum(offer.points for offer in taken),
+        accepted=F("accepted") + sum(offer.accepted for offer in taken),
         rejected=F("rejected") + sum(offer.rejected for offer in taken),
     )
 

@@ -17,7 +17,8 @@ import msgspec
 from monitoring import mappings
 from monitoring.directory import Directory, Known
 from monitoring.inbox import Offer
-from monitoring.mapping.engine import State, map_readings
+from monitoring.mapping.engine import State, map_message, map_readings
+from monitoring.models import Source
 from monitoring.pipeline import Pipeline
 from monitoring.readings import Histogram, Point, Reading, Rejected
 from monitoring.wire import Mapped
@@ -59,6 +60,7 @@ class Intake:
 
     def __init__(self, pipeline: Pipeline) -> None:
         self.pipeline = pipeline
+        pipeline.assembles_with(self.mapped, lambda source, reasons: self.note(_known(source), reasons))
         self.directory = Directory()
         self._memories: dict[int, _Memory] = {}
         self._thread = ThreadPoolExecutor(1, "telemetry-decode")
@@ -84,9 +86,7 @@ class Intake:
         found, refused = in_window(readings, now_ms, late_ms)
         memory = self._memories.setdefault(known.source_id, _Memory())
         with memory.lock:
-            outcome = map_readings(
-                joined(found), dict(known.labels), mappings.compiled_for(known.systems), memory.mapping
-            )
+            outcome = map_message(found, dict(known.labels), mappings.compiled_for(known.systems), memory.mapping)
         series = []
         for each in outcome.mapped:
             reason = unfit(each)
@@ -95,8 +95,21 @@ class Intake:
             else:
                 refused.append(Rejected(len(readings), f"{each.signal}: {reason}"))
         self.note(known, (each.reason for each in refused))
-        offer = Offer(known.source_id, now_ms, series, seq, rejected + len(refused), _skew(readings, sent_ms, now_ms))
+        offer = Offer(
+            known.source_id, now_ms, series, seq, rejected + len(refused), _skew(readings, sent_ms, now_ms),
+            columns=outcome.columns,
+        )  # fmt: skip
         return Taken(offer, refused, len(outcome.ignored))
+
+    def mapped(self, source: Source, readings: list[Reading]) -> tuple[list[Mapped], list[str]]:
+        """Series of ours of readings that were taken before, and why some are none."""
+        known = _known(source)
+        memory = self._memories.setdefault(known.source_id, _Memory())
+        with memory.lock:
+            outcome = map_readings(readings, dict(known.labels), mappings.compiled_for(known.systems), memory.mapping)
+        reasons = {id(each): unfit(each) for each in outcome.mapped}
+        fit = [each for each in outcome.mapped if reasons[id(each)] is None]
+        return fit, [f"{each.signal}: {reasons[id(each)]}" for each in outcome.mapped if reasons[id(each)]]
 
     def note(self, known: Known, reasons: Iterable[str]) -> None:
         """Keeps why something of a source was not taken."""
@@ -113,9 +126,15 @@ class Intake:
         self._thread.shutdown(wait=True)
 
 
+def _known(source: Source) -> Known:
+    return Known(source.pk, 0, source.name, tuple(sorted(source.labels.items())), tuple(source.systems))
+
+
 def in_window(readings: Sequence[Reading], now_ms: int, late_ms: int = LATE_MS) -> tuple[list[Reading], list[Rejected]]:
     """The readings with those points that are of now, and the readings that lost some, with the reason."""
     low, high = now_ms - late_ms, now_ms + AHEAD_MS
+    if _is_of_now([point for reading in readings for point in reading.points], low, high):
+        return list(readings), []
     found: list[Reading] = []
     rejected: list[Rejected] = []
     for index, reading in enumerate(readings):
@@ -130,6 +149,13 @@ def in_window(readings: Sequence[Reading], now_ms: int, late_ms: int = LATE_MS) 
         elif points:
             found.append(msgspec.structs.replace(reading, points=points))
     return found, rejected
+
+
+def _is_of_now(points: Sequence[Point], low: int, high: int) -> bool:
+    times = [point.ts_ms for point in points]
+    begun = [point.start_ms for point in points if point.start_ms is not None]
+    is_in = not times or (low <= min(times) and max(times) <= high)
+    return is_in and (not begun or (min(begun) >= 0 and max(begun) <= high))
 
 
 def _reason(point: Point, now_ms: int, late_ms: int) -> str | None:
@@ -147,25 +173,6 @@ def _lost(reading: Reading, now_ms: int, late_ms: int) -> str:
     reasons = [reason for point in reading.points if (reason := _reason(point, now_ms, late_ms)) is not None]
     count = "" if len(reading.points) == 1 else f"{len(reasons)} of {len(reading.points)} points: "
     return f"{reading.name[:80]}: {count}{reasons[0]}"
-
-
-def joined(readings: list[Reading]) -> list[Reading]:
-    """One reading a series: who batches sends each of its points by itself. Of points at one time the first is kept."""
-    by_series: dict[tuple[object, ...], list[Reading]] = {}
-    for reading in readings:
-        key = (reading.name, reading.kind, reading.is_delta, tuple(reading.labels.items()))
-        by_series.setdefault(key, []).append(reading)
-    if len(by_series) == len(readings):
-        return readings
-    return [same[0] if len(same) == 1 else _joined(same) for same in by_series.values()]
-
-
-def _joined(same: list[Reading]) -> Reading:
-    by_time: dict[int, Point] = {}
-    for reading in same:
-        for point in reading.points:
-            by_time.setdefault(point.ts_ms, point)
-    return msgspec.structs.replace(same[0], points=tuple(by_time[ts_ms] for ts_ms in sorted(by_time)))
 
 
 def unfit(series: Mapped) -> str | None:

@@ -7,7 +7,7 @@ import socket
 import uuid
 from datetime import timedelta
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.db.models import F
 from django.db.models.functions import Now
 
@@ -18,6 +18,8 @@ HELD_FOR = timedelta(seconds=6)
 RENEWED_EVERY_S = 2.0
 ASKED_EVERY_S = 1.0
 """By who does not hold it: another one has taken over at most so long after it ran out."""
+REQUIRED = "SELECT 1 FROM monitoring_lease WHERE name = %s AND holder = %s AND epoch = %s"
+SHARED = {"postgresql": " FOR SHARE"}
 
 
 class Lost(Exception):
@@ -63,8 +65,11 @@ class Holder:
 
     def require(self) -> None:
         """Within a transaction: that the lease is still ours, and nobody takes it before the end. Raises Lost."""
-        held = Lease.objects.select_for_update().filter(name=self.name, holder=self.holder, epoch=self.epoch or 0)
-        if not held.exists():
+        with connection.cursor() as cursor:
+            # shared, so that of our own transactions none waits for another; on SQLite the transaction itself is alone
+            cursor.execute(REQUIRED + SHARED.get(connection.vendor, ""), [self.name, self.holder, self.epoch or 0])
+            is_held = cursor.fetchone() is not None
+        if not is_held:
             self.epoch = None
             raise Lost(f"{self.holder} no longer holds {self.name}")
 

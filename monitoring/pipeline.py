@@ -15,15 +15,17 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Protocol
 
 from django.db import DatabaseError, close_old_connections, connection, transaction
 
-from monitoring import inbox
+from monitoring import inbox, quarantine
 from monitoring.inbox import Offer
 from monitoring.lease import ASKED_EVERY_S, RENEWED_EVERY_S, Holder, Lost
+from monitoring.models import Source
+from monitoring.quarantine import Sorter
 from monitoring.storage import retention
-from monitoring.storage.told import Told
+from monitoring.storage.pending import Assembling, Mapping
+from monitoring.storage.told import Follower
 from monitoring.storage.writer import Writer
 
 logger = logging.getLogger(__name__)
@@ -33,10 +35,13 @@ MOST_BYTES = 32 * 2**20
 MOST_FRAMES = 20_000
 """Committed and not sorted in yet: beyond that nothing more is committed until the writer has caught up."""
 BATCH_BYTES = 4 * 2**20
+MOST_OFFERS = 2**16
+"""Of one commit; fewer after one that failed, until the offer is alone that cannot be stored."""
 GATHER_S = 0.05
 """How long a commit waits for more to commit with it."""
 DRAIN_EVERY_S = 0.5
 EXPIRE_EVERY_S = 60.0
+FULL_DISK = "the disk of the database is full"
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.2, 5.0
 
 
@@ -47,26 +52,26 @@ class Full(Exception):
 
 
 class Refused(Exception):
-    """The offer cannot be stored, and trying again at once would not help. The text says why."""
+    """The offer cannot be stored now; later it may. The text says why."""
 
 
-class Follower(Protocol):
-    """Whoever keeps what was sorted in, while this process is the one that writes. Called in the writer's thread."""
+class Unstorable(Refused):
+    """The offer itself cannot be stored: to send it again is of no use."""
 
-    def begin(self) -> None:
-        """Reads what is stored: from now on this process writes, or something of what it wrote was not told."""
 
-    def follow(self, told: Told) -> None:
-        """Takes what was committed."""
+@dataclass(slots=True)
+class Lane:
+    """Offers that follow one another, as the frames of a connection. Once one is refused none behind it is stored:
+    a sender that hears nothing of the refusal can tell by the last number what to send again."""
 
-    def end(self) -> None:
-        """Forgets: another process writes. Called in the event loop."""
+    is_broken: bool = False
 
 
 @dataclass(slots=True)
 class _Waiting:
     offer: Offer
     committed: asyncio.Future[bool]
+    lane: Lane | None
 
 
 class Pipeline:
@@ -81,10 +86,16 @@ class Pipeline:
         self._tasks: list[asyncio.Task[None]] = []
         self._commits = ThreadPoolExecutor(1, "telemetry-commit")
         self._drains = ThreadPoolExecutor(1, "telemetry-writer")
+        self._besides = ThreadPoolExecutor(1, "telemetry-beside")
+        self._most_offers = MOST_OFFERS
         self._holder, self._writer = Holder(), Writer()
+        self._sorter = Sorter(self._writer, self._holder, follower)
         self._is_leading = False
         self._epoch: int | None = None
-        self._follower, self._followed = follower, False
+
+    def assembles_with(self, mapped: Mapping, note: Callable[[Source, list[str]], None]) -> None:
+        """How the writer reads histograms that come in parts, and where it says what is wrong with them."""
+        self._writer.assembling = Assembling(mapped, note)
 
     # --- for doors ----------------------------------------------------------------------------------------------
 
@@ -99,25 +110,30 @@ class Pipeline:
         return self._is_leading
 
     async def as_leader[Result](self, function: Callable[[], Result]) -> Result:
-        """The function's result, in a transaction between the writer's own, that ends only while this process is the
-        one that writes. Raises Lost where it is not."""
-        return await self._in(self._drains, lambda: self._required(function))
+        """The function's result, in a transaction that ends only while this process is the one that writes. Raises
+        Lost where it is not."""
+        # SQLite has one transaction at a time: there it stands in line with the writer's own, which would keep it out
+        threads = self._besides if connection.features.has_select_for_update else self._drains
+        return await self._in(threads, lambda: self._required(function))
 
     async def offer(self, offer: Offer) -> bool:
         """Waits for room, then until it is committed; whether it was new. Raises Refused."""
         return await (await self.admit(offer))
 
-    async def admit(self, offer: Offer) -> asyncio.Future[bool]:
+    async def admit(self, offer: Offer, lane: Lane | None = None) -> asyncio.Future[bool]:
         """Waits for room; then the promise of its commit. Who awaits one after the other keeps their order."""
         async with self._room:
             await self._room.wait_for(lambda: self._has_room(offer))
-            return self.enqueue(offer)
+            return self.enqueue(offer, lane)
 
-    def enqueue(self, offer: Offer) -> asyncio.Future[bool]:
+    def enqueue(self, offer: Offer, lane: Lane | None = None) -> asyncio.Future[bool]:
         """The promise of its commit, at once. Raises Full where there is no room."""
         if not self._has_room(offer):
             raise Full
-        waiting = _Waiting(offer, asyncio.get_running_loop().create_future())
+        waiting = _Waiting(offer, asyncio.get_running_loop().create_future(), lane)
+        if lane is not None and lane.is_broken:
+            waiting.committed.set_exception(Refused("one before it was refused"))
+            return waiting.committed
         self._waiting.append(waiting)
         self._bytes += len(offer.payload)
         self._offered.set()
@@ -145,7 +161,7 @@ class Pipeline:
                 await task
         with contextlib.suppress(DatabaseError):
             await self._in(self._drains, self._holder.give_up)
-        for threads in (self._commits, self._drains):
+        for threads in (self._commits, self._drains, self._besides):
             # A connection is its thread's own: not `connection.close`, which would be that of this one.
             await asyncio.get_running_loop().run_in_executor(threads, lambda: connection.close())
             threads.shutdown(wait=True)
@@ -165,18 +181,26 @@ class Pipeline:
                 is_new = await self._in(self._commits, lambda batch=batch: _commit([each.offer for each in batch]))  # type: ignore[misc]
             except _TooMany:
                 await asyncio.sleep(DRAIN_EVERY_S)
-            except DatabaseError as problem:
-                if is_full(problem):
-                    await self._done(batch, Refused("the disk of the database is full"))
+            except Exception as problem:
+                if quarantine.is_of_a_frame(problem):
+                    await self._narrow(batch, problem)
+                    continue
+                if isinstance(problem, DatabaseError) and is_full(problem):
+                    await self._done(list(self._waiting), Refused(FULL_DISK))
                 logger.warning("Nothing can be committed: %s", problem)
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, LONGEST_PAUSE_S)
-            except Exception as problem:  # one offer that cannot be stored must not stop all that follow
-                logger.exception("An offer could not be committed")
-                await self._done(batch, Refused(f"could not be stored: {problem}"))
             else:
                 pause = FIRST_PAUSE_S
+                self._most_offers = min(MOST_OFFERS, 2 * self._most_offers)
                 await self._done(batch, is_new)
+
+    async def _narrow(self, batch: list[_Waiting], problem: Exception) -> None:
+        """One offer that cannot be stored must not stop the others: fewer are tried, until it is alone."""
+        logger.error("Of %d offers one could not be committed", len(batch), exc_info=problem)
+        self._most_offers = max(1, len(batch) // 2)
+        if len(batch) == 1:
+            await self._done(batch, Unstorable(f"could not be stored: {problem}"))
 
     def _batch(self) -> list[_Waiting]:
         """The oldest offers, up to a commit's worth; they stay in the queue until they are done."""
@@ -184,7 +208,7 @@ class Pipeline:
         size = 0
         for waiting in self._waiting:
             size += len(waiting.offer.payload)
-            if found and size > BATCH_BYTES:
+            if found and (size > BATCH_BYTES or len(found) >= self._most_offers):
                 break
             found.append(waiting)
         return found
@@ -193,6 +217,8 @@ class Pipeline:
         for at, waiting in enumerate(batch):
             self._waiting.popleft()
             self._bytes -= len(waiting.offer.payload)
+            if waiting.lane is not None and isinstance(outcome, Refused) and not isinstance(outcome, Unstorable):
+                waiting.lane.is_broken = True
             if waiting.committed.done():  # nobody waits for it any more
                 continue
             if isinstance(outcome, Refused):
@@ -215,7 +241,7 @@ class Pipeline:
                 if loop.time() - renewed >= (RENEWED_EVERY_S if self._is_leading else ASKED_EVERY_S):
                     self._lead(await self._in(self._drains, self._holder.take))
                     renewed = loop.time()
-                more = self._is_leading and await self._in(self._drains, self._drain)
+                more = self._is_leading and await self._in(self._drains, self._sorter.drain)
             except Lost:
                 self._lead(False)
                 more = False
@@ -239,18 +265,6 @@ class Pipeline:
             except DatabaseError as problem:
                 logger.warning("Nothing can be deleted: %s", problem)
 
-    def _drain(self) -> bool:
-        """Whether there may be more."""
-        if self._follower is None:
-            return self._required(self._writer.drain).frames > 0
-        if not self._followed:
-            self._follower.begin()
-        self._followed = False  # until it was told of what follows
-        stored = self._required(self._writer.drain)
-        self._follower.follow(stored.told)
-        self._followed = True
-        return stored.frames > 0
-
     def _required[Result](self, function: Callable[[], Result]) -> Result:
         with transaction.atomic():
             self._holder.require()
@@ -260,10 +274,9 @@ class Pipeline:
         if leads and self._holder.epoch != self._epoch:
             self._writer.forget()  # another one may have written since
             self._epoch = self._holder.epoch
-            self._followed = False
-        if self._follower is not None and self._is_leading and not leads:
-            self._followed = False
-            self._follower.end()
+            self._sorter.begins_anew()
+        if self._is_leading and not leads:
+            self._sorter.end()
         self._is_leading = leads
 
     async def _rest(self) -> None:

@@ -7,6 +7,7 @@ a histogram (text families, flat buckets, explicit bounds) become one here, so t
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -57,3 +58,22 @@ class Malformed(ValueError):
 
 class Unsupported(ValueError):
     """A message in a format or compression that its door does not speak. The text says which it does."""
+
+
+def joined(readings: Sequence[Reading]) -> Sequence[Reading]:
+    """One reading a series: who batches sends each of its points by itself. Of points at one time the first is kept."""
+    by_series: dict[tuple[object, ...], list[Reading]] = {}
+    for reading in readings:
+        key = (reading.name, reading.kind, reading.is_delta, tuple(reading.labels.items()))
+        by_series.setdefault(key, []).append(reading)
+    if len(by_series) == len(readings):
+        return readings
+    return [same[0] if len(same) == 1 else _joined(same) for same in by_series.values()]
+
+
+def _joined(same: list[Reading]) -> Reading:
+    by_time: dict[int, Point] = {}
+    for reading in same:
+        for point in reading.points:
+            by_time.setdefault(point.ts_ms, point)
+    return msgspec.structs.replace(same[0], points=tuple(by_time[ts_ms] for ts_ms in sorted(by_time)))

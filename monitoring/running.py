@@ -6,8 +6,9 @@ import asyncio
 
 from monitoring import mappings
 from monitoring.intake import Intake
-from monitoring.pipeline import Follower, Pipeline
+from monitoring.pipeline import Pipeline
 from monitoring.scraping import Scraping
+from monitoring.storage.told import Follower
 
 _running: list[tuple[Intake, Scraping]] = []
 

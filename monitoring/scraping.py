@@ -161,7 +161,7 @@ class _Loop:
         error = await self._offered(taken, is_up or bool(found.readings)) or found.error or behind
         if is_up:
             self._last_ms = ts_ms
-        series = max(len(taken.offer.series) - len(ours), 0)
+        series = max(taken.offer.count - len(ours), 0)
         self._scraping.note(self._key, State(is_up, ts_ms, round(duration_s * 1000), series, error))
 
     async def _take(self, ours: list[Reading], found: Found, late_ms: int = LATE_MS) -> Taken:

@@ -12,8 +12,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from frontend.live_sources import SourceForm, row
-from monitoring import registry, tokens
+from monitoring import quarantine, registry, tokens
 from monitoring.models import Source, Token
+
+MOST_SHOWN = 50
+"""Of the frames that are set aside, the oldest."""
 
 
 @require_safe
@@ -58,6 +61,7 @@ def live_source(request: HttpRequest, name: str) -> HttpResponse:
 def _page(request: HttpRequest, source: Source, secret: str = "") -> HttpResponse:
     shown = row(source, round(time.time() * 1000))
     context = {"source": source, "row": shown, "secret": secret, "most_tokens": tokens.MOST_AT_ONCE}
+    context |= {"quarantined": source.quarantined.defer("payload")[:MOST_SHOWN], "aside": source.quarantined.count()}
     return render(request, "live/source.html", context)
 
 
@@ -68,6 +72,21 @@ def switch_live_source(request: HttpRequest, name: str) -> HttpResponse:
     source = get_object_or_404(Source, name=name)
     source.enabled = not source.enabled
     source.save(update_fields=["enabled"])
+    return redirect("live-source-page", name)
+
+
+@login_required
+@require_POST
+def manage_quarantine(request: HttpRequest, name: str) -> HttpResponse:
+    """Sorts in again what is set aside, or deletes it: one frame, by its number in the button pressed, or all."""
+    chosen = get_object_or_404(Source, name=name).quarantined.all()
+    what, _, number = request.POST.get("do", "").partition(" ")
+    if number.isdecimal():
+        chosen = chosen.filter(pk=int(number))
+    if what == "retry":
+        messages.success(request, f"{quarantine.retry(chosen)} set aside before are being sorted in again.")
+    elif what == "delete" and number:
+        messages.success(request, f"{chosen.delete()[0]} deleted.")
     return redirect("live-source-page", name)
 
 

@@ -62,7 +62,8 @@ class QueryView(APIView):
 
     @extend_schema(
         summary="Values over time",
-        description="Any other parameter is a label that the series must have.",
+        description="Any other parameter is a label that the series must have. Series of one answer must not be "
+        "added up blindly: a router tells the same requests as the engines behind it; choose by role or source.",
         parameters=[*CHOSEN, *WINDOW, OpenApiParameter("points", int, description="From 2 to 600; default 600.")],
         responses={200: OpenApiTypes.OBJECT},
     )

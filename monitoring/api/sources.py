@@ -55,6 +55,7 @@ class SourceSerializer(serializers.ModelSerializer[Source]):
     state = serializers.SerializerMethodField()
     reasons = serializers.SerializerMethodField()
     age_ms = serializers.SerializerMethodField()
+    quarantined = serializers.SerializerMethodField(help_text="Frames that could not be sorted in.")
     labels = serializers.DictField(child=serializers.CharField())
     systems = serializers.ListField(child=serializers.CharField())
 
@@ -62,7 +63,7 @@ class SourceSerializer(serializers.ModelSerializer[Source]):
         model = Source
         fields = (
             *FIELDS, "state", "last_seen_ms", "age_ms", "last_seq", "skew_ms", "accepted", "rejected", "reasons",
-            "created_at",
+            "quarantined", "created_at",
         )  # fmt: skip
 
     def get_state(self, source: Source) -> str:
@@ -70,6 +71,9 @@ class SourceSerializer(serializers.ModelSerializer[Source]):
 
     def get_age_ms(self, source: Source) -> int | None:
         return registry.age_ms(source, round(time.time() * 1000))
+
+    def get_quarantined(self, source: Source) -> int:
+        return source.quarantined.count()
 
     def get_reasons(self, source: Source) -> list[str]:
         return [f"{reason} ({count})" for reason, count in registry.reasons(source)]

@@ -4,6 +4,7 @@ from django.urls import URLPattern, URLResolver, path
 
 from monitoring.api.live import HistoryView, SnapshotView, TicksView
 from monitoring.api.mappings import MappingsView, MappingView
+from monitoring.api.quarantine import QuarantinedView, QuarantineView
 from monitoring.api.query import ExportView, QueryView, SeriesView
 from monitoring.api.recording import RecordingView
 from monitoring.api.sources import SourcesView, SourceView, TokensView, TokenView
@@ -15,6 +16,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("sources/<slug:name>/", SourceView.as_view(), name="live-source"),
     path("sources/<slug:name>/tokens/", TokensView.as_view(), name="live-tokens"),
     path("sources/<slug:name>/tokens/<int:token_id>/", TokenView.as_view(), name="live-token"),
+    path("sources/<slug:name>/quarantine/", QuarantineView.as_view(), name="live-quarantine"),
+    path("sources/<slug:name>/quarantine/<int:frame_id>/", QuarantinedView.as_view(), name="live-quarantined"),
     path("targets/", TargetsView.as_view(), name="live-targets-list"),
     path("targets/<slug:name>/", TargetView.as_view(), name="live-target"),
     path("targets/<slug:name>/test/", TargetTestView.as_view(), name="live-target-test"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 
@@ -12,11 +13,12 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
-from monitoring import running
+from monitoring import mappings, running
+from monitoring.assembling import apart
 from monitoring.credentials import of_headers
 from monitoring.directory import Known
-from monitoring.intake import Intake, Taken
-from monitoring.pipeline import Full, Refused
+from monitoring.intake import Intake, Taken, in_window
+from monitoring.pipeline import Full, Refused, Unstorable
 from monitoring.readings import Malformed, Reading, Rejected, Unsupported
 from monitoring.sources import otlp, remote_write
 from monitoring.sources.packed import media_type
@@ -60,7 +62,7 @@ def _echoed(content_type: str) -> str:
 async def prometheus_write(request: HttpRequest) -> HttpResponse:
     """`POST /api/v1/write`: 204; or 400, which is not tried again, where a series was rejected, the others stored."""
     try:
-        rejected = await _stored(request, remote_write.decode)
+        rejected = await _stored(request, remote_write.decode_flat, in_parts=True)
     except Failed as problem:
         return _failure(problem, problem.reason.encode(), TEXT)
     if rejected:
@@ -83,19 +85,21 @@ def _told(rejected: Sequence[Rejected]) -> str:
     return f"{len(rejected)} rejected, all others are stored: {shown}"[:2000]
 
 
-async def _stored(request: HttpRequest, decode: Decode) -> list[Rejected]:
-    """What of the message is rejected, once all else is committed. Raises Failed."""
+async def _stored(request: HttpRequest, decode: Decode, in_parts: bool = False) -> list[Rejected]:
+    """What of the message is rejected, once all else is committed; `in_parts`: of flat series, of which a histogram may
+    have more in other messages. Raises Failed."""
     try:
         intake = running.intake()
         known = await _known(request, intake)
         body = request.body
         content = request.headers.get("Content-Type", ""), request.headers.get("Content-Encoding", "")
         size = len(body) * (PACKED if content[1] else 1)
-        rejected, taken = await intake.read(size, lambda: _taken(intake, known, *decode(body, *content)))
+        take = _taken_in_parts if in_parts else _taken
+        rejected, taken = await intake.read(size, lambda: take(intake, known, *decode(body, *content)))
         await asyncio.wait_for(intake.pipeline.enqueue(taken.offer), ANSWERED_WITHIN_S)
     except RequestDataTooBig:
         raise Failed(413, "the body is too large: send smaller batches") from None
-    except Malformed as problem:
+    except (Malformed, Unstorable) as problem:
         raise Failed(400, str(problem)) from None
     except Unsupported as problem:
         raise Failed(415, str(problem)) from None
@@ -109,6 +113,17 @@ def _taken(
 ) -> tuple[list[Rejected], Taken]:
     intake.note(known, (each.reason for each in rejected))
     return rejected, intake.take(known, readings, rejected=len(rejected))
+
+
+def _taken_in_parts(
+    intake: Intake, known: Known, readings: list[Reading], rejected: list[Rejected]
+) -> tuple[list[Rejected], Taken]:
+    found, lost = in_window(readings, round(time.time() * 1000))
+    metrics = mappings.compiled_for(known.systems).candidates
+    others, parts = apart(found, metrics.__contains__)
+    rejected, taken = _taken(intake, known, others, [*rejected, *lost])
+    taken.offer.parts = parts
+    return rejected, taken
 
 
 async def _known(request: HttpRequest, intake: Intake) -> Known:

@@ -21,7 +21,7 @@ from monitoring import running
 from monitoring.credentials import of_headers
 from monitoring.directory import Known
 from monitoring.intake import Intake, Taken
-from monitoring.pipeline import Refused
+from monitoring.pipeline import Lane, Refused, Unstorable
 from monitoring.readings import Malformed, Rejected
 from monitoring.sources import frames
 from monitoring.sources.envelope import Message
@@ -131,6 +131,7 @@ class Connection:
         self._last_seq = last_seq
         self._answers: asyncio.Queue[Answer] = asyncio.Queue(MOST_IN_FLIGHT)
         self._frames = self._errors = 0
+        self._lane = Lane()
 
     async def run(self) -> None:
         """Until one of both ends. Raises Closing, and OSError where the sender is gone."""
@@ -190,7 +191,7 @@ class Connection:
             return Failure(f"frame {self._frames} {problem}")
         self._errors = 0
         number = self._frames if message.seq is None else message.seq
-        return number, message, taken, await self._intake.pipeline.admit(taken.offer)
+        return number, message, taken, await self._intake.pipeline.admit(taken.offer, self._lane)
 
     def _take(self, body: bytes | str) -> tuple[Message, Taken]:
         """Raises Malformed."""
@@ -215,6 +216,8 @@ class Connection:
                 is_new = await committed
             except Refused as problem:
                 await self._say(Ack(number, 0, [], refused=str(problem)))
+                if not isinstance(problem, Unstorable):
+                    raise Closing(AGAIN_LATER, str(problem)) from None
             else:
                 await self._say(_ack(number, message, taken) if is_new else Ack(number, 0, [], duplicate=True))
 

@@ -53,11 +53,7 @@ class Members:
 
     def meet(self, key: Key, parts: Sequence[Taken]) -> dict[Labels, int]:
         """The parts of a sum by when they were last there, now that these have come."""
-        known = self.seen.get(key)
-        if known is None:
-            if len(self.seen) >= MOST_SUMS:
-                self.seen.clear()
-            known = self.seen[key] = {}
+        known = self._known(key)
         for each in parts:
             ts_ms = each.points[-1].ts_ms
             known[each.target.part] = max(ts_ms, known.get(each.target.part, ts_ms))
@@ -65,6 +61,19 @@ class Members:
             newest = max(known.values())
             for gone in [part for part, ts_ms in known.items() if newest - ts_ms > MEMORY_MS]:
                 del known[gone]
+        return known
+
+    def note(self, key: Key, part: Labels, ts_ms: int) -> None:
+        """That a part of a sum was there."""
+        known = self._known(key)
+        known[part] = max(ts_ms, known.get(part, ts_ms))
+
+    def _known(self, key: Key) -> dict[Labels, int]:
+        known = self.seen.get(key)
+        if known is None:
+            if len(self.seen) >= MOST_SUMS:
+                self.seen.clear()
+            known = self.seen[key] = {}
         return known
 
 

@@ -17,9 +17,10 @@ from dataclasses import dataclass, field
 from monitoring.mapping.combining import Ignored, Key, Members, Taken, combined
 from monitoring.mapping.compiling import AliasKey, Compiled, Labels, Resolved, Target, start_key
 from monitoring.mapping.schema import Rule
-from monitoring.readings import Histogram, Point, Reading
+from monitoring.mapping.straight import LONG_WAY, Straight
+from monitoring.readings import Histogram, Point, Reading, joined
 from monitoring.signals import SIGNALS
-from monitoring.wire import Mapped
+from monitoring.wire import Columns, Mapped
 
 MOST_KNOWN = 100_000
 """Series whose meaning is remembered for a source; beyond them it is worked out again."""
@@ -38,6 +39,8 @@ class Outcome:
 
     mapped: list[Mapped]
     ignored: list[Ignored]
+    columns: Columns | None = None
+    """What went straight (see `monitoring.mapping.straight`)."""
 
 
 @dataclass(slots=True)
@@ -49,12 +52,24 @@ class Best:
     ts_ms: int
 
 
+@dataclass(slots=True, eq=False)
+class Met:
+    """A series of theirs: what becomes of it, and its number where it goes straight."""
+
+    resolved: Resolved
+    name: str
+    number: int = LONG_WAY
+
+
 @dataclass(slots=True)
 class State:
     """What is remembered of one source between its messages. Losing it costs nothing but time."""
 
     made_for: tuple[Compiled, Labels] | None = None
-    known: dict[tuple[str, str, tuple[tuple[str, str], ...]], Resolved] = field(default_factory=dict)
+    known: dict[tuple[object, ...], Met] = field(default_factory=dict)
+    owners: dict[AliasKey, Met] = field(default_factory=dict)
+    """Who was the first to tell a quantity."""
+    straight: Straight = field(default_factory=Straight)
     aliases: dict[AliasKey, Best] = field(default_factory=dict)
     starts: dict[tuple[str, Labels], int] = field(default_factory=dict)
     members: Members = field(default_factory=Members)
@@ -65,9 +80,9 @@ class State:
         is_same = self.made_for is not None and self.made_for[0] is compiled and self.made_for[1] == its_labels
         if not is_same or len(self.known) > MOST_KNOWN:
             self.made_for = (compiled, its_labels)
-            for each in (self.known, self.aliases, self.starts):
+            for each in (self.known, self.owners, self.aliases, self.starts):
                 each.clear()
-            self.members = Members()
+            self.members, self.straight = Members(), Straight()
 
 
 def map_readings(readings: Sequence[Reading], labels: Mapping[str, str], compiled: Compiled, state: State) -> Outcome:
@@ -76,7 +91,29 @@ def map_readings(readings: Sequence[Reading], labels: Mapping[str, str], compile
     `labels` are those of the source or target (role, cluster, datacenter, instance, model, link). Never raises for what
     a sender has sent: every reading is mapped, or in `ignored` with a reason.
     """
-    taken, ignored = take(readings, labels, compiled, state)
+    state.prepare(compiled, labels)
+    return _mapped(list(enumerate(readings)), _met(readings, labels, compiled, state), compiled, state)
+
+
+def map_message(readings: Sequence[Reading], labels: Mapping[str, str], compiled: Compiled, state: State) -> Outcome:
+    """The same, but of plain series the points as columns; and series may come in pieces, which are joined."""
+    state.prepare(compiled, labels)
+    met = _met(readings, labels, compiled, state)
+    if len(set(map(id, met))) < len(met):
+        readings = joined(readings)
+        met = _met(readings, labels, compiled, state)
+    parted = state.straight.part(readings, [each.number for each in met])
+    if parted is None:
+        return _mapped(list(enumerate(readings)), met, compiled, state)
+    # First what goes the long way: there it may be told since when the others have been counting.
+    rest = [(at, readings[at]) for at in parted.rest]
+    outcome = _mapped(rest, [met[at] for at in parted.rest], compiled, state)
+    outcome.columns = state.straight.columns(parted, state.starts)
+    return outcome
+
+
+def _mapped(readings: Sequence[tuple[int, Reading]], met: Sequence[Met], compiled: Compiled, state: State) -> Outcome:
+    taken, ignored = _long_way(readings, met, compiled, state)
     sums: dict[Key, list[Taken]] = {}
     for each in taken:
         sums.setdefault((each.target.rule.signal, each.kind, each.target.labels), []).append(each)
@@ -99,19 +136,27 @@ def take(
 ) -> tuple[list[Taken], list[Ignored]]:
     """Each reading by itself: what it is of ours, or why it is nothing."""
     state.prepare(compiled, labels)
+    return _long_way(list(enumerate(readings)), _met(readings, labels, compiled, state), compiled, state)
+
+
+def _long_way(
+    readings: Sequence[tuple[int, Reading]], met: Sequence[Met], compiled: Compiled, state: State
+) -> tuple[list[Taken], list[Ignored]]:
     ignored: list[Ignored] = []
-    met: set[tuple[Labels, int]] = set()
+    marks: set[tuple[Labels, int]] = set()
     found: list[tuple[int, Reading, Target]] = []
-    for index, reading in enumerate(readings):
-        resolved = _resolved(reading, labels, compiled, state)
+    for (index, reading), each in zip(readings, met, strict=True):
+        resolved = each.resolved
+        if resolved.why == "start":
+            _note_start(reading, compiled, state)
         if not resolved.targets:
             ignored.append(Ignored(index, reading.name, resolved.why, resolved.reason))
         elif not reading.points:
             ignored.append(Ignored(index, reading.name, "value", "has no values"))
-        elif (mark := (resolved.series, reading.points[0].ts_ms)) in met:
+        elif (mark := (resolved.series, reading.points[0].ts_ms)) in marks:
             ignored.append(Ignored(index, reading.name, "duplicate", "stands there twice; taken once"))
         else:
-            met.add(mark)
+            marks.add(mark)
             for target in resolved.targets:
                 found.append((index, reading, target))
                 _note_aliases(target, reading, state)
@@ -125,14 +170,49 @@ def take(
     return taken, ignored
 
 
-def _resolved(reading: Reading, labels: Mapping[str, str], compiled: Compiled, state: State) -> Resolved:
-    key = (reading.name, reading.kind, tuple(reading.labels.items()))
-    resolved = state.known.get(key)
-    if resolved is None:
-        resolved = state.known[key] = compiled.resolve(reading.name, reading.labels, labels, reading.kind)
-    if resolved.why == "start":
-        _note_start(reading, compiled, state)
-    return resolved
+def _met(readings: Sequence[Reading], labels: Mapping[str, str], compiled: Compiled, state: State) -> list[Met]:
+    """Of each reading its series: after this, which of them go straight is the same for the whole message."""
+    known, found = state.known, []
+    for reading in readings:
+        key = (reading.name, reading.kind, reading.is_delta, *reading.labels.items())
+        met = known.get(key)
+        if met is None:
+            resolved = compiled.resolve(reading.name, reading.labels, labels, reading.kind)
+            met = known[key] = Met(resolved, reading.name)
+            _note_owner(met, reading, state)
+        found.append(met)
+    return found
+
+
+def _note_owner(met: Met, reading: Reading, state: State) -> None:
+    """Has a new series go straight if it is the first that tells its quantity, and no one that shares it any more."""
+    is_first = True
+    for target in met.resolved.targets:
+        for key, _ in target.aliases:
+            owner = state.owners.setdefault(key, met)
+            if owner is not met:
+                is_first = False
+                _bend(owner, state)
+    if is_first and len(met.resolved.targets) == 1 and reading.kind != "histogram":
+        [target] = met.resolved.targets
+        kind = _kind(reading, target)
+        if not isinstance(kind, Unfit):
+            met.number = state.straight.number(target, kind, _wrap_bits(target.rule))
+
+
+def _bend(met: Met, state: State) -> None:
+    """Has a series go the long way, which then knows what it would know if the series had always gone it."""
+    if met.number == LONG_WAY:
+        return
+    series, newest_ms = state.straight.key(met.number), state.straight.newest_ms(met.number)
+    met.number = LONG_WAY
+    if newest_ms is None:
+        return
+    [target] = met.resolved.targets
+    for key, choice in target.aliases:
+        best = state.aliases.setdefault(key, Best(choice, met.name, newest_ms))
+        best.ts_ms = max(best.ts_ms, newest_ms)
+    state.members.note((series.signal, series.kind, series.labels), target.part, newest_ms)
 
 
 def _note_start(reading: Reading, compiled: Compiled, state: State) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import ClassVar
 
 from django.db import models
@@ -66,10 +67,51 @@ class Frame(models.Model):
     source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="+")
     received_ms = models.BigIntegerField()
     points = models.PositiveIntegerField()
-    payload = models.BinaryField(help_text="Mapped series, see monitoring.wire.")
+    payload = models.BinaryField(help_text="Mapped series, or parts of histograms, see monitoring.wire.")
+    is_parts = models.BooleanField(default=False, help_text="Whether they are parts of histograms.")
 
     def __str__(self) -> str:
         return f"{self.source_id}: {self.points} points"
+
+
+class Quarantined(models.Model):
+    """A frame that could not be sorted in, set aside so that it does not stop those behind it; see
+    monitoring.quarantine."""
+
+    source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="quarantined")
+    received_ms = models.BigIntegerField()
+    points = models.PositiveIntegerField()
+    payload = models.BinaryField(help_text="As it was in its frame.")
+    is_parts = models.BooleanField(default=False)
+    reason = models.CharField(max_length=500, help_text="What went wrong when it was sorted in.")
+    set_aside_ms = models.BigIntegerField()
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["pk"]
+
+    def __str__(self) -> str:
+        return f"{self.source_id}: {self.reason}"
+
+    @property
+    def received_at(self) -> datetime:
+        """When its door took it."""
+        return datetime.fromtimestamp(self.received_ms / 1000, UTC)
+
+    @property
+    def set_aside_at(self) -> datetime:
+        """When it could not be sorted in."""
+        return datetime.fromtimestamp(self.set_aside_ms / 1000, UTC)
+
+
+class Pending(models.Model):
+    """Of a source: parts of histograms whose other parts have not come yet; see monitoring.assembling."""
+
+    source = models.OneToOneField(Source, on_delete=models.CASCADE, primary_key=True, related_name="+")
+    due_ms = models.BigIntegerField(db_index=True, help_text="When some of it has waited long enough.")
+    payload = models.BinaryField(help_text="See monitoring.wire.")
+
+    def __str__(self) -> str:
+        return f"{self.source_id}: due at {self.due_ms}"
 
 
 class Series(models.Model):

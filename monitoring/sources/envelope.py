@@ -66,11 +66,42 @@ class Message(msgspec.Struct):
     sent_ms: int | None = None
 
 
+class _Plain(msgspec.Struct):
+    """An envelope as most are: readings as we keep them, none of them wrong, and no histograms."""
+
+    v: int
+    seq: int
+    readings: list[Reading]
+    source: str | None = None
+    sent_ms: int | None = None
+
+
 _envelope, _one = msgspec.json.Decoder(_Envelope), msgspec.json.Decoder(_Reading)
+_plain = msgspec.json.Decoder(_Plain)
 
 
 def decode(body: bytes | str) -> Message:
     """The readings, and by their place those that are none. Raises Malformed where it is no envelope."""
+    return _at_once(body) or _one_by_one(body)
+
+
+def _at_once(body: bytes | str) -> Message | None:
+    """What is plain takes a third of the time; None for anything else."""
+    try:
+        found = _plain.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    readings = found.readings
+    points = sum([len(each.points) for each in readings])
+    is_right = found.v == VERSION and 0 <= found.seq <= LARGEST and points <= MOST_POINTS
+    if not is_right or not all([each.name and each.points and each.kind != "histogram" for each in readings]):
+        return None
+    if not {type(point.value) for each in readings for point in each.points} <= {float}:
+        return None
+    return Message(readings, list(range(len(readings))), [], found.seq, found.source, found.sent_ms)
+
+
+def _one_by_one(body: bytes | str) -> Message:
     try:
         found = _envelope.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:

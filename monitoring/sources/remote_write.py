@@ -50,10 +50,18 @@ class _Refused(Exception):
 
 
 def decode(body: bytes, content_type: str, content_encoding: str = "snappy") -> tuple[list[Reading], list[Rejected]]:
+    """As `decode_flat`, for a message that is whole: the parts of a histogram become one reading if the message has
+    them all, for the same times; parts alone stay counters."""
+    flat, rejected = decode_flat(body, content_type, content_encoding)
+    return folded(flat), rejected
+
+
+def decode_flat(
+    body: bytes, content_type: str, content_encoding: str = "snappy"
+) -> tuple[list[Reading], list[Rejected]]:
     """The readings of a write request, one a series, and the series that are rejected, by their place.
 
-    A sample that is NaN is passed over: a staleness marker (0x7ff0000000000002), or nothing recorded. The parts of a
-    histogram become one reading if the message has them all, for the same times; parts alone stay counters.
+    A sample that is NaN is passed over: a staleness marker (0x7ff0000000000002), or nothing recorded.
     Malformed if the body is no write request, Unsupported if it is of remote write 2.0 (to be answered 415, whereupon
     senders fall back to 1.0) or of any other format or compression.
     """
@@ -74,7 +82,7 @@ def decode(body: bytes, content_type: str, content_encoding: str = "snappy") -> 
         else:
             if reading.points:
                 flat.append(reading)
-    return folded(flat), rejected
+    return flat, rejected
 
 
 def _check_format(content_type: str, content_encoding: str) -> None:

@@ -1,9 +1,10 @@
 """Telegraf's JSON, as its websocket output sends it with `data_format = "json"`: one metric, or `{"metrics": [...]}`.
 
-A metric has a name, tags, and fields. What its prometheus input has read (metric_version 1, the default) keeps its name
-and kind: fields `counter`, `gauge`, `value`, or a histogram's cumulative buckets by their bounds, with `count` and
-`sum`. Of other inputs each field is a reading NAME_FIELD, untyped: what it is, the mapping says. Text is no measurement
-and is passed over; true and false are 1 and 0.
+A metric has a name, tags, and fields. What its prometheus input has read (metric_version 1) keeps its name and kind:
+fields `counter`, `gauge`, `value`, or a histogram's cumulative buckets by their bounds, with `count` and `sum`. A page
+that came as protobuf has no bucket `+Inf`: a bound above 1 tells its histograms from summaries. Of other inputs each
+field is a reading NAME_FIELD, untyped: what it is, the mapping says. Text is no measurement and is passed over; true
+and false are 1 and 0.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def time_ms(timestamp: float) -> int:
 def _readings(metric: _Metric) -> Iterator[Reading]:
     numbers = {name: float(value) for name, value in metric.fields.items() if isinstance(value, int | float)}
     ts_ms = time_ms(metric.timestamp)
-    if INFINITE in numbers and "count" in numbers:
+    if _is_histogram(numbers):
         yield Reading(metric.name, metric.tags, "histogram", (Point(ts_ms, _histogram(numbers)),))
         return
     for field, value in numbers.items():
@@ -94,9 +95,17 @@ def _named(metric: str, field: str, fields: int) -> tuple[str, Kind]:
     return (field if metric == PROMETHEUS else f"{metric}_{field}"), "untyped"
 
 
+def _is_histogram(numbers: Mapping[str, float]) -> bool:
+    """Summaries have the same fields, but their numbers are quantiles, from 0 to 1."""
+    if "count" not in numbers or INFINITE in numbers:
+        return "count" in numbers
+    bounds = [bound for bound, _ in _bounds(numbers)]
+    return "sum" in numbers and len(bounds) == len(numbers) - 2 and max(bounds, default=0.0) > 1
+
+
 def _histogram(numbers: Mapping[str, float]) -> Histogram:
     """Raises ValueError where its buckets do not rise."""
-    buckets = sorted(_bounds(numbers))
+    buckets = sorted(_bounds({INFINITE: numbers["count"], **numbers}))
     cumulative = [count for _, count in buckets]
     counts = tuple(map(sub, cumulative, [0.0, *cumulative]))
     if min(counts) < 0:

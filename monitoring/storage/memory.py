@@ -8,6 +8,8 @@ import numpy as np
 
 from monitoring.storage import tables
 from monitoring.storage.rollups import MS, RESOLUTIONS_S, Array, Ints, Rows
+from monitoring.storage.series import Known
+from monitoring.storage.told import KINDS
 
 ROWS_OF = ("min", "max", "sum", "count", "last", "last_ms", "span_ms")
 
@@ -26,6 +28,8 @@ class Memory:
         self.last_value: Array = np.empty(0)
         self.last_start: Ints = np.empty(0, np.int64)
         self.wrap_bits: Ints = np.empty(0, np.int64)
+        self.kind: Ints = np.empty(0, np.int64)
+        """By KINDS."""
         self.bucket: dict[int, Ints] = {each: np.empty(0, np.int64) for each in RESOLUTIONS_S}
         self.open: dict[int, Array] = {each: np.empty((len(ROWS_OF), 0)) for each in RESOLUTIONS_S}
 
@@ -36,19 +40,18 @@ class Memory:
             if slot is not None:
                 self._load({each: slot})
 
-    def meet(self, wrap_bits: dict[int, int]) -> None:
+    def meet(self, given: Iterable[Known]) -> None:
         """Gives slots to series that have none; what is stored of them is read."""
-        new = {
-            series: len(self.slots) + at
-            for at, series in enumerate(each for each in wrap_bits if each not in self.slots)
-        }
+        new = {known.id: known for known in given if known.id not in self.slots}
         if not new:
             return
-        self.slots |= new
+        slots = {series: len(self.slots) + at for at, series in enumerate(new)}
+        self.slots |= slots
         self._grow(len(self.slots))
-        for series, slot in new.items():
-            self.wrap_bits[slot] = wrap_bits[series]
-        self._load(new)
+        for series, slot in slots.items():
+            self.wrap_bits[slot] = new[series].wrap_bits
+            self.kind[slot] = KINDS[new[series].kind]
+        self._load(slots)
 
     def _grow(self, size: int) -> None:
         room = max(size - self.last_ms.size, self.last_ms.size, 64) if size > self.last_ms.size else 0
@@ -58,6 +61,7 @@ class Memory:
         self.last_value = np.append(self.last_value, np.full(room, np.nan))
         self.last_start = np.append(self.last_start, np.full(room, -1))
         self.wrap_bits = np.append(self.wrap_bits, np.zeros(room, np.int64))
+        self.kind = np.append(self.kind, np.zeros(room, np.int64))
         for each in RESOLUTIONS_S:
             self.bucket[each] = np.append(self.bucket[each], np.full(room, -1))
             self.open[each] = np.append(self.open[each], np.full((len(ROWS_OF), room), np.nan), axis=1)

@@ -8,11 +8,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import msgspec
+import numpy as np
 
 from monitoring.models import Series
 from monitoring.readings import Histogram
-from monitoring.wire import Mapped
+from monitoring.storage.rollups import Ints
+from monitoring.wire import Mapped, unpacked_keys
 
+MOST_OF_SHAPES = 1_000_000
+"""Series of all shapes that are remembered, each as often as it is in one; beyond them all are forgotten."""
 CHUNK = 500
 """Digests that are asked for at once: databases take so many parameters."""
 
@@ -54,6 +58,9 @@ class Book:
 
     def __init__(self) -> None:
         self._known: dict[Wanted, Known] = {}
+        self._by_id: dict[int, Known] = {}
+        self._shapes: dict[tuple[int, bytes], Ints] = {}
+        self._of_shapes = 0
 
     def find(self, given: Iterable[tuple[Wanted, int]]) -> None:
         """Looks up, or makes, those that were not met yet; each with its `wrap_bits`."""
@@ -67,14 +74,41 @@ class Book:
             Series.objects.bulk_create([_row(key, new[key]) for key in missing], ignore_conflicts=True)
             there |= self._stored([key.digest for key in missing])
         for digest, row in there.items():
-            self._known[by_digest[digest]] = Known(row.pk, row.kind, row.wrap_bits)
+            known = Known(row.pk, row.kind, row.wrap_bits)
+            self._known[by_digest[digest]] = self._by_id[row.pk] = known
 
     def __getitem__(self, key: Wanted) -> Known:
         return self._known[key]
 
+    def of_ids(self, ids: Iterable[int]) -> list[Known]:
+        """The series of these ids, all of which were met."""
+        return [self._by_id[each] for each in ids]
+
+    def ids(self, source_id: int, series: bytes) -> Ints:
+        """Of the series of columns. A sender has few shapes of frames, and each is looked up once."""
+        shape = source_id, hashlib.sha256(series).digest()
+        found = self._shapes.get(shape)
+        if found is None:
+            keys = unpacked_keys(series)
+            wanted = [Wanted(source_id, each.signal, each.kind, each.labels, None) for each in keys]
+            self.find(zip(wanted, (each.wrap_bits for each in keys), strict=True))
+            found = np.array([self._known[each].id for each in wanted], np.int64)
+            self._remember(shape, found)
+        return found
+
+    def _remember(self, shape: tuple[int, bytes], ids: Ints) -> None:
+        self._of_shapes += ids.size
+        if self._of_shapes > MOST_OF_SHAPES:
+            self._shapes.clear()
+            self._of_shapes = ids.size
+        self._shapes[shape] = ids
+
     def clear(self) -> None:
         """Forgets: what was made in a transaction that failed is not there."""
         self._known.clear()
+        self._by_id.clear()
+        self._shapes.clear()
+        self._of_shapes = 0
 
     @staticmethod
     def _stored(digests: list[str]) -> dict[str, Series]:

@@ -32,7 +32,8 @@ def insert_scalars(series: Ints, ts_ms: Ints, value: Array, start_ms: Ints) -> N
         rows = np.zeros(series.size, _SCALAR)
         rows["fields"], rows["l1"], rows["l2"], rows["l3"], rows["l4"], rows["l5"] = 5, 8, 8, 8, 8, -1
         rows["series"], rows["ts"], rows["value"], rows["start"] = series, ts_ms, value, start_ms
-        with connection.cursor() as cursor:
+        # psycopg's own errors become Django's, as those of `execute` do: they tell a full disk from a wrong value.
+        with connection.wrap_database_errors, connection.cursor() as cursor:
             copied = "COPY monitoring_sample (series_id, ts_ms, value, start_ms, counts) FROM STDIN (FORMAT BINARY)"
             with cursor.copy(copied) as copy:
                 copy.write(_HEADER + rows.tobytes() + _END)
@@ -135,6 +136,34 @@ def upsert(rows: Sequence[Row]) -> None:
             f"INSERT INTO monitoring_rollup ({', '.join(COLUMNS)}) VALUES ({marks}) {conflict}",  # noqa: S608
             rows,
         )
+
+
+def upsert_columns(given: Sequence[tuple[int, Rows]]) -> None:
+    """The same for rollups of gauges and counters by their resolution; no two of them may be of one place."""
+    if connection.vendor != "postgresql":
+        for resolution_s, rows in given:
+            upsert(plain(rows, resolution_s))
+        return
+    resolution = np.repeat([resolution_s for resolution_s, _ in given], [rows.series.size for _, rows in given])
+    names = ("series", "bucket_ms", *COLUMNS[3:-1])
+    columns = {name: np.concatenate([getattr(rows, name) for _, rows in given]) for name in names}
+    series, bucket_ms, *values = (_literal(column) for column in columns.values())
+    changed = ", ".join(f"{name} = excluded.{name}" for name in COLUMNS if name not in KEY)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO monitoring_rollup ({', '.join(COLUMNS[:-1])}) "  # noqa: S608
+            "SELECT series, resolution_s, bucket_ms, NULLIF(low, 'NaN'), NULLIF(high, 'NaN'), total, count, "
+            "NULLIF(last, 'NaN'), last_ms, span_ms FROM unnest(%s::bigint[], %s::int[], %s::bigint[], %s::float8[], "
+            "%s::float8[], %s::float8[], %s::float8[], %s::float8[], %s::bigint[], %s::bigint[]) AS "
+            "given (series, resolution_s, bucket_ms, low, high, total, count, last, last_ms, span_ms) "
+            f"ON CONFLICT ({', '.join(KEY)}) DO UPDATE SET {changed}",
+            [series, _literal(resolution), bucket_ms, *values],
+        )
+
+
+def _literal(values: Array | Ints) -> str:
+    """An array as PostgreSQL reads it."""
+    return "{" + ",".join(map(repr, values.tolist())) + "}"
 
 
 def plain(rows: Rows, resolution_s: int) -> list[Row]:

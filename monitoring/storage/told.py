@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from monitoring.readings import Point
 from monitoring.storage.rollups import Intervals, Ints, Samples
@@ -27,3 +28,16 @@ class Told:
 
     scalars: list[Scalars] = field(default_factory=list)
     histograms: list[tuple[Known, Point]] = field(default_factory=list)
+
+
+class Follower(Protocol):
+    """Whoever keeps what was sorted in, while this process is the one that writes. Called in the writer's thread."""
+
+    def begin(self) -> None:
+        """Reads what is stored: from now on this process writes, or something of what it wrote was not told."""
+
+    def follow(self, told: Told) -> None:
+        """Takes what was committed."""
+
+    def end(self) -> None:
+        """Forgets: another process writes. Called in the event loop."""

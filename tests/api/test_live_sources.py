@@ -26,7 +26,7 @@ def test_a_source_is_made_read_changed_and_deleted(operator):
     assert made.json() | {"created_at": None} == {
         "name": "gw", "labels": {"role": "router"}, "systems": ["llm-d"], "enabled": True, "state": "never",
         "last_seen_ms": None, "age_ms": None, "last_seq": None, "skew_ms": None, "accepted": 0, "rejected": 0,
-        "reasons": [], "created_at": None,
+        "reasons": [], "quarantined": 0, "created_at": None,
     }  # fmt: skip
     assert send(operator, "patch", "gw/", {"enabled": False}).json()["state"] == "disabled"
     assert operator.get(ADDRESS).json()[0]["labels"] == {"role": "router"}

@@ -1,4 +1,12 @@
-"""Telegraf's and Vector's JSON, as their documentation has it."""
+"""Telegraf's and Vector's JSON.
+
+Neither program is in a registry that the tests reach. The shape of each frame (keys, their order, how numbers and what
+is no number are written) is that of the programs' own tests, read in November 2026, with names and values of ours:
+Telegraf's `plugins/serializers/json/json_test.go` (TestSerializeBatch, TestSerialize_TimestampUnits) and
+`plugins/parsers/prometheus/testcases` (valid_histogram, histogram_inf_bucket, valid_summary: expected_v1.out); Vector's
+`lib/codecs/src/encoding/format/json.rs` (serialize_json_metric_*, serialize_metric_tags_*) and
+`lib/codecs/tests/data/native_encoding/json`.
+"""
 
 import json
 
@@ -66,6 +74,27 @@ def test_a_metric_of_telegrafs_that_is_none_is_rejected_by_its_place():
     assert (found.places, [each.index for each in found.rejected]) == ([0], [1])
 
 
+def test_a_frame_as_telegraf_writes_it_ends_with_a_line_and_may_have_times_in_milliseconds():
+    frame = b'{"metrics":[{"fields":{"gauge":42},"name":"sglang:token_usage","tags":{},"timestamp":1790000000123}]}\n'
+    [found] = frames.decode(frame, NOW_MS).readings
+    assert found == Reading("sglang:token_usage", {}, "gauge", (Point(1_790_000_000_123, 42.0),))
+
+
+@pytest.mark.parametrize("beyond", [',"+Inf":6', ""], ids=["of a text page", "of protobuf, which has no last bucket"])
+def test_a_histogram_of_telegraf_with_bounds_above_one_is_one_in_either_form(beyond):
+    fields = b'{"100":2,"1e+06":5' + beyond.encode() + b',"count":6,"sum":350}'
+    frame = b'{"fields":' + fields + b',"name":"llm_d_epp_request_input_tokens","tags":{},"timestamp":1790000000}'
+    [found] = frames.decode(frame, NOW_MS).readings
+    assert found.points[0].value == Histogram((100.0, 1e6), (2.0, 3.0, 1.0), 350.0)
+
+
+def test_fields_beside_a_count_and_a_sum_do_not_make_a_histogram():
+    given = {"name": "disk", "fields": {"5": 1, "used": 2, "count": 3, "sum": 4}, "timestamp": 1790000000}
+    assert {each.name for each in frames.decode(json.dumps(given), NOW_MS).readings} == {
+        "disk_5", "disk_used", "disk_count", "disk_sum",
+    }  # fmt: skip
+
+
 def test_buckets_of_telegrafs_that_fall_are_rejected():
     given = {"name": "a", "fields": {"1": 5, "2": 4, "+Inf": 6, "count": 6}, "timestamp": 1}
     assert "do not rise" in frames.decode(json.dumps(given), NOW_MS).rejected[0].reason
@@ -128,6 +157,34 @@ def test_what_of_vector_is_not_taken_is_told(event, said):
 def test_an_event_as_vector_writes_it_natively_is_read():
     given = {"metric": {"name": "up", "kind": "absolute", "gauge": {"value": 1.0}}}
     assert frames.decode(json.dumps(given), NOW_MS).readings[0].name == "up"
+
+
+VECTORS = {
+    b'{"name":"requests","namespace":"smg","tags":{"route":"remote"},"timestamp":"2026-09-21T13:33:20.000000011Z",'
+    b'"kind":"incremental","counter":{"value":100.0}}': ("smg_requests", "counter", 100.0),
+    b'{"name":"up","tags":{"a":["first",null,"second"]},"kind":"absolute","gauge":{"value":1.0}}': ("up", "gauge", 1.0),
+    b'{"name":"ttft","kind":"absolute","aggregated_histogram":{"buckets":[{"upper_limit":0.5,"count":2},'
+    b'{"upper_limit":null,"count":1}],"count":3,"sum":1.5}}': ("ttft", "histogram", Histogram((0.5,), (2.0, 1.0), 1.5)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("frame", "said"), VECTORS.items(), ids=[said[1] for said in VECTORS.values()])
+def test_events_in_the_order_in_which_vector_writes_them(frame, said):
+    [found] = frames.decode(frame, NOW_MS).readings
+    assert (found.name, found.kind, found.points[0].value) == said
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        b'{"name":"glork","kind":"incremental","distribution":{"samples":[{"value":10.0,"rate":1}],"statistic":"histogram"}}',
+        b'{"name":"users","kind":"incremental","set":{"values":["bob"]}}',
+    ],
+    ids=["distribution", "set"],
+)
+def test_events_that_are_none_of_ours_are_rejected_and_the_connection_stays(frame):
+    found = frames.decode(frame, NOW_MS)
+    assert (found.readings, len(found.rejected)) == ([], 1)
 
 
 def test_an_event_of_vector_that_is_none_is_malformed():

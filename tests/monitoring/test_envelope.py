@@ -62,6 +62,7 @@ WRONG = {
     "a kind that is none": (reading(kind="timer"), "Invalid enum value 'timer'"),
     "text as value": (reading(points=[[NOW_MS, "5"]]), "points"),
     "a histogram as gauge": (reading(points=[[NOW_MS, {"le": [1], "n": [1, 1]}]]), "must be a number"),
+    "a histogram as columns": (reading(points=[[NOW_MS, [[1.0], [1.0, 2.0]]]]), "points"),
     "a number as histogram": (reading(kind="histogram"), "must be {le, n, sum}"),
     "a count too few": (reading(kind="histogram", points=[[NOW_MS, {"le": [1], "n": [1]}]]), "one more than bounds"),
     "bounds that fall": (reading(kind="histogram", points=[[1, {"le": [2, 1], "n": [1, 1, 1]}]]), "does not rise"),
@@ -131,3 +132,10 @@ def test_whatever_comes_is_read_or_refused(body):
 def test_every_reading_is_taken_or_rejected(readings):
     found = envelope.decode(frame(*readings))
     assert len(found.readings) + len(found.rejected) == len(readings)
+
+
+@settings(max_examples=50)
+@given(st.lists(st.builds(lambda field, value: {**reading(), field: value}, FIELDS, VALUES), max_size=2))
+def test_what_is_read_at_once_is_what_one_by_one_is_read(readings):
+    body = frame(reading(), *readings, reading(points=[[NOW_MS, 4, 5], [NOW_MS + 1, -0.5]]), sent_ms=NOW_MS)
+    assert envelope.decode(body) == envelope._one_by_one(body)

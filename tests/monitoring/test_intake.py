@@ -6,9 +6,9 @@ import pytest
 
 from monitoring import directory, intake, tokens
 from monitoring.credentials import of_headers
-from monitoring.intake import in_window, joined, unfit
+from monitoring.intake import in_window, unfit
 from monitoring.models import Source, Token
-from monitoring.readings import Histogram, Point, Reading
+from monitoring.readings import Histogram, Point, Reading, joined
 from monitoring.wire import Mapped
 
 NOW_MS = 1_790_000_000_000

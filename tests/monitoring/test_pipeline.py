@@ -10,7 +10,7 @@ from monitoring import inbox, pipeline
 from monitoring.inbox import Offer
 from monitoring.lease import Holder, Lost
 from monitoring.models import Frame, Lease, Sample, Series, Source
-from monitoring.pipeline import Full, Pipeline, Refused
+from monitoring.pipeline import Full, Lane, Pipeline, Refused, Unstorable
 from monitoring.readings import Point
 from monitoring.wire import Mapped
 from tests.monitoring.senders import asked, until
@@ -123,6 +123,33 @@ async def test_one_offer_that_cannot_be_stored_does_not_stop_the_next(source, mo
         with pytest.raises(Refused, match="no such thing"):
             await found.offer(offer(source, 1))
         assert await found.offer(offer(source, 2)) is True
+
+
+async def test_of_many_in_one_commit_only_the_one_that_cannot_be_stored_is_refused_for_good(source, monkeypatch):
+    working = inbox.commit
+
+    def commit(offers):
+        if any(each.seq == 5 for each in offers):
+            raise ValueError("no such thing")
+        return working(offers)
+
+    monkeypatch.setattr(inbox, "commit", commit)
+    found, lane = Pipeline(), Lane()
+    given = [found.enqueue(offer(source, seq, at=seq), lane) for seq in range(1, 10)]
+    found.start()
+    outcomes = await asyncio.wait_for(asyncio.gather(*given, return_exceptions=True), 10)
+    await found.stop()
+    assert isinstance(outcomes.pop(4), Unstorable)
+    assert outcomes == [True] * 8
+
+
+async def test_what_follows_a_refused_offer_in_its_lane_is_refused_with_it_and_other_lanes_are_not(source):
+    found, broken, whole = Pipeline(), Lane(is_broken=True), Lane()
+    with pytest.raises(Refused):
+        await found.enqueue(offer(source, 1), broken)
+    found.start()
+    assert await asyncio.wait_for(found.enqueue(offer(source, 1), whole), 10) is True
+    await found.stop()
 
 
 async def test_no_more_is_taken_than_there_is_room_for(source, monkeypatch):

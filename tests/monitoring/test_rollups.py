@@ -2,7 +2,9 @@
 
 import itertools
 import math
+import struct
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -11,16 +13,38 @@ from monitoring.models import Frame, Rollup, Sample, Series, Source
 from monitoring.readings import Histogram, Point
 from monitoring.storage.rollups import GAP_MS, RESOLUTIONS_S
 from monitoring.storage.writer import Writer
-from monitoring.wire import Mapped, packed
+from monitoring.wire import Columns, Mapped, packed
 
 pytestmark = pytest.mark.django_db
 
 START_MS = 1_790_000_000_000
 
 
-def frame(source, *series):
+def frame(source, *series, form="one by one"):
     points = sum(len(each.points) for each in series)
-    return Frame.objects.create(source=source, received_ms=START_MS, points=points, payload=packed(list(series)))
+    return Frame.objects.create(source=source, received_ms=START_MS, points=points, payload=payload(series, form))
+
+
+FORMS = ("one by one", "columns", "former")
+"""In which a frame may keep its series; the last one is what was written before there were columns."""
+
+
+def payload(series, form):
+    if form == "columns":
+        return packed([], columns(series))
+    return msgspec.msgpack.encode(list(series)) if form == "former" else packed(list(series))
+
+
+def columns(series):
+    points = [point for each in series for point in each.points]
+    starts = [-1 if point.start_ms is None else point.start_ms for point in points]
+    return Columns(
+        series=msgspec.msgpack.encode([(each.signal, each.kind, each.labels, each.wrap_bits) for each in series]),
+        sizes=struct.pack(f"<{len(series)}q", *(len(each.points) for each in series)),
+        ts_ms=struct.pack(f"<{len(points)}q", *(point.ts_ms for point in points)),
+        value=struct.pack(f"<{len(points)}d", *(point.value for point in points)),
+        start_ms=struct.pack(f"<{len(points)}q", *starts),
+    )
 
 
 def drained(writer):
@@ -93,7 +117,7 @@ OFFSETS = st.lists(st.integers(0, 900_000), min_size=1, max_size=24, unique=True
 
 @st.composite
 def arrivals(draw):
-    """Points of a series with resets and starts, cut into frames in any order, some of them sent twice."""
+    """Points of a series with resets and starts, cut into frames in any order and form, some of them sent twice."""
     times = sorted(draw(OFFSETS))
     values = draw(st.lists(st.integers(0, 2**33), min_size=len(times), max_size=len(times)))
     starts = draw(st.lists(st.sampled_from([None, 5, 7]), min_size=len(times), max_size=len(times)))
@@ -101,23 +125,25 @@ def arrivals(draw):
     order = draw(st.permutations(points))
     twice = [point for point in points if draw(st.booleans())]
     sizes = draw(st.lists(st.integers(1, 6), min_size=1, max_size=12))
+    forms = draw(st.lists(st.sampled_from(FORMS), min_size=1, max_size=6))
     frames, rest = [], [*order, *twice]
     while rest:
         size = sizes[len(frames) % len(sizes)]
-        frames.append(rest[:size])
+        frames.append((rest[:size], forms[len(frames) % len(forms)]))
         rest = rest[size:]
-    return points, frames, draw(st.booleans())
+    return points, frames, draw(st.booleans()), draw(st.integers(1, 3))
 
 
 @pytest.mark.parametrize(("kind", "wrap_bits"), [("gauge", 0), ("counter", 0), ("counter", 32), ("delta", 0)])
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(given=arrivals())
 def test_rollups_are_those_of_the_set_of_samples(kind, wrap_bits, given):
-    points, frames, restarts = given
+    points, frames, restarts, at_once = given
     source = Source.objects.create(name="any")
     writer = Writer()
-    for held in frames:
-        frame(source, series(kind, held, wrap_bits=wrap_bits))
+    for some in itertools.batched(frames, at_once):
+        for held, form in some:
+            frame(source, series(kind, held, wrap_bits=wrap_bits), form=form)
         writer.drain()
         if restarts:
             writer = Writer()
@@ -130,11 +156,11 @@ def test_rollups_are_those_of_the_set_of_samples(kind, wrap_bits, given):
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(given=arrivals(), counts=st.lists(st.integers(0, 9), min_size=3, max_size=3))
 def test_histograms_sum_their_increases(given, counts):
-    points, frames, _ = given
+    points, frames, _, _ = given
     source = Source.objects.create(name="any")
     rising = {point.ts_ms: tuple(count * (at + 1) for count in counts) for at, point in enumerate(points)}
     writer = Writer()
-    for held in frames:
+    for held, _ in frames:
         observed = [Point(point.ts_ms, Histogram((1.0, 2.0), rising[point.ts_ms], 1.0)) for point in held]
         frame(source, series("histogram", observed, "ttft_s"))
         writer.drain()
@@ -198,7 +224,7 @@ def test_a_frame_that_cannot_be_stored_stays_there(source, monkeypatch):
     frame(source, series("gauge", [at(0, 1)]))
     writer = Writer()
     with monkeypatch.context() as patched:
-        patched.setattr("monitoring.storage.tables.upsert", lambda rows: 1 / 0)
+        patched.setattr("monitoring.storage.tables.upsert_columns", lambda rows: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             writer.drain()
     assert Frame.objects.count() == 1
@@ -214,3 +240,69 @@ def test_series_of_two_sources_are_two(source):
     drained(Writer())
     assert Series.objects.count() == 2
     assert sorted(Sample.objects.values_list("value", flat=True)) == [1.0, 2.0]
+
+
+def test_what_was_acknowledged_before_there_were_columns_is_sorted_in(source):
+    # As it was written then, byte by byte: a counter of two points, and a histogram.
+    written = bytes.fromhex(
+        "9295b06c696e6b5f6567726573735f62697473a7636f756e7465729192a46c696e6ba377616e9293cf000001a0c4506c00cb"
+        "40140000000000000793cf000001a0c4506fe8cb401a000000000000c02095a6747466745f73a9686973746f6772616d9091"
+        "93cf000001a0c4506c009391cb3fe000000000000092cb3ff0000000000000cb4000000000000000cb7ff8000000000000c0"
+        "00"
+    )
+    Frame.objects.create(source=source, received_ms=START_MS, points=3, payload=written)
+    drained(Writer())
+    egress, ttft = Series.objects.order_by("signal")
+    assert (egress.labels, egress.wrap_bits, ttft.kind, ttft.bounds) == ({"link": "wan"}, 32, "histogram", [0.5])
+    counted = Sample.objects.filter(series=egress).order_by("ts_ms")
+    assert list(counted.values_list("ts_ms", "value")) == [(START_MS, 5.0), (START_MS + 1000, 6.5)]
+    assert counted[0].start_ms == 7
+    assert struct.unpack("<2d", Sample.objects.get(series=ttft).counts) == (1.0, 2.0)
+
+
+def test_of_what_stands_twice_the_first_is_kept_whatever_the_form(source):
+    for value, form in enumerate(FORMS * 2):
+        frame(source, series("gauge", [at(0, value)]), form=form)
+    drained(Writer())
+    assert Sample.objects.get().value == 0.0
+
+
+def test_a_source_that_is_deleted_while_its_frames_wait_does_not_stop_the_others(source):
+    other, writer = Source.objects.create(name="other"), Writer()
+    for each in (source, other):
+        frame(each, series("gauge", [at(0, 1)]), form="columns")
+    drained(writer)
+    for each in (source, other):
+        frame(each, series("gauge", [at(1, 2)]), form="columns")
+    source.delete()
+    drained(writer)
+    assert Sample.objects.filter(series__source=other).count() == 2
+    assert not Frame.objects.exists()
+
+
+def test_series_that_a_failed_transaction_has_made_are_made_again(source, monkeypatch):
+    frame(source, series("gauge", [at(0, 1)]), form="columns")
+    writer = Writer()
+    with monkeypatch.context() as patched:
+        patched.setattr("monitoring.storage.tables.upsert_columns", lambda rows: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            writer.drain()
+    assert not Series.objects.exists()
+    drained(writer)
+    assert Sample.objects.get().series == Series.objects.get()
+
+
+def test_a_slow_database_gets_shorter_transactions_and_a_quick_one_longer_ones(monkeypatch):
+    source = Source.objects.create(name="router")
+    for second in range(60):
+        points = [Point(START_MS + second * 1000 + ms, 1.0) for ms in range(1000)]
+        frame(source, series("gauge", points))
+    took_s, clock = 4.0, itertools.count()
+    monkeypatch.setattr("monitoring.storage.writer.MOST_POINTS", 12_000)
+    monkeypatch.setattr("monitoring.storage.writer.LEAST_POINTS", 2000)
+    monkeypatch.setattr("monitoring.storage.writer.time.monotonic", lambda: took_s * next(clock))
+    writer = Writer()
+    # first as many as ever; 12,000 in 4 s are 1,500 in half a second, and so no more than the least
+    assert [writer.drain().frames for _ in range(2)] == [12, 2]
+    took_s = 0.25
+    assert [writer.drain().frames for _ in range(4)] == [2, 4, 8, 12]

@@ -121,22 +121,36 @@ async def test_an_envelope_without_readings_says_that_its_sender_is_alive(secret
     assert (found.last_seq, abs(found.last_seen_ms - now_ms()) < 60_000) == (1, True)
 
 
-async def test_what_cannot_be_stored_is_said_and_its_number_may_be_used_again(secret, monkeypatch):
-    working = inbox.commit
+async def test_behind_a_frame_that_was_refused_none_is_stored_and_all_may_be_sent_again_as_they_were(
+    secret, monkeypatch
+):
+    """Otherwise the last number would cover the refused one, for a sender that never heard of the refusal."""
+    working, tried = inbox.commit, []
 
     def commit(offers):
-        raise OperationalError("database or disk is full")
+        tried.extend(each.seq for each in offers)
+        if 2 in tried and len(tried) <= 3:
+            raise OperationalError("database or disk is full")
+        return working(offers)
 
     monkeypatch.setattr(inbox, "commit", commit)
-    async with taking(), Socket(secret) as socket:
-        await socket.answer()
-        await socket.send(frame(1, 0.01))
-        assert await socket.answer() == {
-            "ack": 1, "accepted": 0, "rejected": [], "refused": "the disk of the database is full",
-        }  # fmt: skip
-        monkeypatch.setattr(inbox, "commit", working)
-        await socket.send(frame(1, 0.01))
-        assert (await socket.answer())["accepted"] == 1
+    async with taking():
+        async with Socket(secret) as socket:
+            await socket.answer()
+            await socket.send(frame(1, 0.01))
+            assert (await socket.answer())["accepted"] == 1
+            for seq in (2, 3):
+                await socket.send(frame(seq, 0.01, at=10 * seq))
+            assert await socket.answer() == {
+                "ack": 2, "accepted": 0, "rejected": [], "refused": "the disk of the database is full",
+            }  # fmt: skip
+            await socket.send(frame(4, 0.01, at=40))
+            assert await socket.closed() == (1013, "the disk of the database is full")
+        async with Socket(secret) as socket:
+            assert (await socket.answer())["last_seq"] == 1
+            for seq in (2, 3, 4):
+                await socket.send(frame(seq, 0.01, at=10 * seq))
+            assert [(await socket.answer())["accepted"] for _ in range(3)] == [1, 1, 1]
 
 
 # --- what is not taken -------------------------------------------------------------------------------------------
@@ -171,6 +185,28 @@ async def test_readings_are_rejected_by_their_place_and_all_others_stored(secret
         "link_rtt_s: label link has a character that cannot be stored",
     ]
     assert (await asked(Source.objects.get)).rejected == 4
+
+
+async def test_frames_of_many_series_are_stored_as_they_were_sent_whatever_else_is_in_them(secret):
+    now = now_ms()
+    histogram = {"le": [0.1], "n": [1, 2], "sum": 0.5}
+    others = [
+        reading(now, name="ttft_s", kind="histogram", points=[[now, histogram]]),
+        reading(now, name="nobody_knows_it"),
+        reading(now - 11 * 60_000, labels={"link": "late"}),
+    ]
+    async with taking(), Socket(secret) as socket:
+        await socket.answer()
+        for seq in (1, 2):
+            plain = [reading(now, labels={"link": f"l{at}"}, points=[[now + seq, seq + at / 8]]) for at in range(6)]
+            await socket.send(json.dumps({"v": 1, "seq": seq, "readings": [*plain, *(others if seq == 2 else ())]}))
+        assert await socket.answer() == {"ack": 1, "accepted": 6, "rejected": []}
+        answer = await socket.answer()
+        assert (answer["accepted"], answer["ignored"], [each["index"] for each in answer["rejected"]]) == (7, 1, [8])
+        await senders.until(lambda: not Frame.objects.exists())
+    found = await asked(lambda: list(Sample.objects.values_list("series__labels__link", "ts_ms", "value")))
+    plain = {(f"l{at}", now + seq, seq + at / 8) for seq in (1, 2) for at in range(6)}
+    assert set(found) == {*plain, (None, now, 0.5)}  # a time to first token is of no link
 
 
 async def test_a_frame_that_cannot_be_read_is_told_and_the_connection_lives(secret):

@@ -47,16 +47,16 @@ def stored(installation):
 
 
 class Agent:
-    """Sends frames of one sample, whose value is the frame's number, until it is told to stop; in a thread."""
+    """Sends frames of samples whose value is the frame's number, until it is told to stop; in a thread."""
 
-    def __init__(self, installation, token, pause_s=0.002):
+    def __init__(self, installation, token, pause_s=0.002, series=1):
         self._address = f"ws://127.0.0.1:{installation.port}/ws/ingest/"
-        self._token, self._pause_s = token, pause_s
+        self._token, self._pause_s, self._series = token, pause_s, series
         self._frames = {}
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self.sent = self.acknowledged = self.connections = self._ts_ms = 0
-        self.mistakes = []
+        self.mistakes, self.refusals = [], []
         self.acknowledged_at = time.monotonic()
 
     @property
@@ -99,14 +99,17 @@ class Agent:
         # two frames of the same millisecond would be one sample
         self._ts_ms = max(self._ts_ms + 1, round(time.time() * 1000))
         reading = {"name": "output_tokens", "kind": "counter", "points": [[self._ts_ms, self.sent]]}
-        self._frames[self.sent] = json.dumps({"v": 1, "seq": self.sent, "readings": [reading]})
+        readings = [{**reading, "labels": {"instance": str(at)}} for at in range(self._series)]
+        self._frames[self.sent] = json.dumps({"v": 1, "seq": self.sent, "readings": readings})
         return self._frames[self.sent]
 
     def _read(self, socket):
         with contextlib.suppress(TimeoutError):
             answer = json.loads(socket.recv(self._pause_s))
-            if answer.get("accepted") == 1 or answer.get("duplicate"):
+            if answer.get("accepted") == self._series or answer.get("duplicate"):
                 self._note(answer["ack"])
+            elif "refused" in answer:  # the connection ends; on the next one all is sent again that is not stored
+                self.refusals.append(answer["refused"])
             else:
                 self.mistakes.append(answer)
 

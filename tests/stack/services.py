@@ -45,11 +45,11 @@ def runtime_directory(directory):
 
 
 @contextlib.contextmanager
-def new_database(server):
+def new_database(server, options=""):
     """The address of a fresh database on the server."""
     name = f"planner_{os.urandom(4).hex()}"
     with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
+        connection.execute(f"CREATE DATABASE {name} {options}")
     yield urllib.parse.urlparse(server)._replace(path=f"/{name}").geturl()
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)")

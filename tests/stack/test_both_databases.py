@@ -12,6 +12,7 @@ AGAIN = [
     "tests/planner",
     "tests/monitoring/test_rollups.py",
     "tests/monitoring/test_pipeline.py",
+    "tests/monitoring/test_quarantine.py",
     "tests/monitoring/test_query.py",
     "tests/monitoring/test_api_query.py",
     "tests/monitoring/test_own_mappings.py",

@@ -15,6 +15,8 @@ from tests.stack.ingest import Agent, prepared, stored
 from tests.stack.installation import Installation, until
 
 ROUNDS = int(os.environ.get("INGEST_KILLS", "2"))
+SERIES = 6
+"""Of a frame: enough that they go as columns."""
 
 
 @pytest.fixture
@@ -36,7 +38,7 @@ def sorted_in(installation):
 
 def test_a_server_that_is_killed_under_load_has_stored_each_acknowledged_frame_once(installation):
     installation.start_server()
-    agent = Agent(installation, prepared(installation)).start()
+    agent = Agent(installation, prepared(installation), series=SERIES).start()
     for _ in range(ROUNDS):
         enough = agent.acknowledged + random.randint(20, 200)
         until(lambda enough=enough: agent.acknowledged > enough, 30, "acknowledgements")
@@ -45,8 +47,8 @@ def test_a_server_that_is_killed_under_load_has_stored_each_acknowledged_frame_o
     agent.finish()
     found = sorted_in(installation)
     assert agent.connections > ROUNDS
-    assert found["values"] == [float(each) for each in range(1, agent.sent + 1)]
-    assert (found["last_seq"], found["accepted"]) == (agent.sent, agent.sent)
+    assert found["values"] == [float(each) for each in range(1, agent.sent + 1) for _ in range(SERIES)]
+    assert (found["last_seq"], found["accepted"]) == (agent.sent, agent.sent * SERIES)
 
 
 def test_while_postgresql_is_away_nothing_is_acknowledged_and_afterwards_all_is_stored(postgresql, tmp_path):

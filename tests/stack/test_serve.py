@@ -10,6 +10,7 @@ import time
 import pytest
 from websockets.sync.client import connect
 
+from planner.management.commands import serve
 from tests.patience import UNTIL_ANSWER_S
 from tests.stack.installation import PASSWORD, ROOT, Installation, environment, is_gone, until
 from tests.stack.work import LONG
@@ -147,3 +148,13 @@ def test_one_two_and_four_workers_find_the_same_front(tmp_path):
             installation.stop()
     assert answers[0]["points"]
     assert answers[0] == answers[1] == answers[2]
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="only Linux cuts off who reads nothing")
+def test_whoever_reads_nothing_is_cut_off_by_the_system():
+    with (
+        serve.listen("127.0.0.1", 0) as listener,
+        socket.create_connection(listener.getsockname()),
+        listener.accept()[0] as accepted,
+    ):
+        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == serve.UNREAD_MS

@@ -23,6 +23,8 @@ from planner.seeding import seed
 
 BACKLOG = 2048
 GRACE_S = 1
+UNREAD_MS = 60_000
+"""After which a peer that reads nothing of what waits for it is cut off: nobody else could end its connection."""
 MOST_FRAME_BYTES = 2**20
 """Of a websocket: a larger frame ends its connection with 1009."""
 
@@ -127,9 +129,12 @@ def listen(host: str, port: int) -> socket.socket:
     """A listening socket; from now on a browser waits for us instead of being refused."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=BACKLOG)
+        listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
     except OSError as error:
         raise CommandError(_why_not(error, host, port), returncode=2) from error
+    if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux; every connection takes it over
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNREAD_MS)
+    return listener
 
 
 def _why_not(error: OSError, host: str, port: int) -> str:
