@@ -210,7 +210,7 @@ class Screen {
     // However much is heard, it is drawn once a frame.
     requestAnimationFrame(() => {
       this.isDue = false;
-      this.show();
+      if (!document.hidden) this.show();
     });
   }
 
