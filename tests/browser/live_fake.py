@@ -126,7 +126,7 @@ class FakeLive:
         self.seq, self.now_ms = 100, START_MS
         self.watches = [WATCH] if has_watch else []
         self.stored, self.sockets, self.asked = [], [], []
-        self.refuses = self.is_gone = self.is_slow = self.has_gap = False
+        self.refuses = self.is_gone = self.is_slow = self.has_gap = self.is_known = False
         self.waiting = []
         self.holes, self.posted, self.refusal = [], [], None
         self.changes, self.notes = {}, NOTES
@@ -177,6 +177,9 @@ class FakeLive:
         if self.refuses:
             socket.close()
             return
+        if self.is_known:  # time has gone on for who comes back
+            self.tick(sent=False)
+        self.is_known = True
         self.sockets.append(socket)
         socket.send(json.dumps(self.snapshot()))
 
@@ -214,6 +217,7 @@ class FakeLive:
 
     def _document(self, path, given):
         if path == "snapshot/":
+            self.is_known = True
             return self.snapshot()
         if path == "watches/":
             return self.watches
@@ -225,6 +229,14 @@ class FakeLive:
             }
         if path == "annotations/":
             return {"annotations": self.notes if self.watches else [], "more": 0}
+        if path.endswith("/recommendations/"):
+            then = {
+                "at_ms": int(given["end"]) - 60_000,
+                "reason": "keep",
+                "sentence": "Keep t at 19.6K.",
+                "problems": [],
+            }
+            return {"results": [then]}
         if path.endswith("/history/"):
             return self._history(int(given["start"]), int(given["end"]))
         return []

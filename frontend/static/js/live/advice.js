@@ -1,8 +1,9 @@
 // What is predicted, by the values in force and by those recommended; both objectives' t; the drift of the profile.
 import { gbps, percent, rate, seconds, tokens, written } from "../format.js";
-import { hide, keyed, out, row, spelled, text } from "./dom.js";
+import { attribute, hide, keyed, out, row, spelled, text } from "./dom.js";
 
 const two = written(2);
+const DRIFTING = { "prefill_s.remote": "T_prefill of PrfaaS", "prefill_s.local": "T_prefill, local", kv_bytes: "KVCache a request" };
 const STAGES = { prfaas: "PrfaaS", link: "link", pd_p: "PD-P", pd_d: "PD-D" };
 
 function predictions({ lambda_max_rps: lambda, egress_bps: egress, ttft_mean_s: mean, ttft_p90_s: p90, utilisation }) {
@@ -48,7 +49,7 @@ function showDrift(list, drift, none) {
   hide(none, drift.length > 0);
   keyed(list, drift, ({ what }) => what, () => document.createElement("li"), (item, { what, ratio, low, high, is_off: isOff }) => {
     item.className = isOff ? "off" : "";
-    text(item, `${what}: ${two(ratio)} times the prediction (${two(low)} to ${two(high)})${isOff ? ": the profile no longer describes it" : ""}`);
+    spelled(item, `${DRIFTING[what] ?? what}: ${two(ratio)} times the prediction (${two(low)} to ${two(high)})${isOff ? ": the profile no longer describes it" : ""}`);
   });
 }
 
@@ -57,6 +58,7 @@ export function showAdvice(within, advice, shown) {
   hide(place, shown.isPast || !shown.isStored);
   if (place.hidden) return;
   showPredicted(place.querySelector("[data-predicted]"), place.querySelector("[data-no-predicted]"), advice);
+  attribute(place.querySelector("[data-log]"), "href", shown.log);
   text(place.querySelector("[data-basis]"), advice ? basis(advice) : "");
   showObjective(place.querySelector("[data-objective]"), advice, shown);
   showDrift(place.querySelector("[data-drift]"), advice?.drift ?? [], place.querySelector("[data-no-drift]"));

@@ -59,13 +59,12 @@ export function showEvents({ notes, start, end, view }) {
 
 // A source's age goes on while nothing comes.
 export function showHealth(sources, sinceMs) {
-  const cells = [["name", "text"], ["state", "text"], ["age", ""], ["skew", ""], ["problem", "text wrap"]];
+  const cells = [["name", "text wrap"], ["state", "text"], ["age", ""], ["skew", ""]];
   list("health", sources, ({ name }) => name, cells, (line, source) => {
-    out(line, "name", source.name);
+    out(line, "name", source.problem ? `${source.name}: ${source.problem}` : source.name);
     out(line, "state", source.state);
     line.dataset.state = source.state;
     out(line, "age", source.age_ms == null ? "–" : age(source.age_ms + sinceMs));
     out(line, "skew", source.skew_ms == null ? "–" : skew.format(source.skew_ms / 1000));
-    out(line, "problem", source.problem ?? "");
   });
 }

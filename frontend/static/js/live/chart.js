@@ -1,5 +1,6 @@
 // The house's chart, drawn anew once a second: not while somebody drags in it, nor before the last drawing is done.
 import { CONFIG, Chart } from "../charts/base.js";
+import { spelled } from "./dom.js";
 
 const TABLE_EVERY_MS = 10_000;
 
@@ -31,6 +32,10 @@ export class LiveChart extends Chart {
     return Plotly.react(this.plot, traces, { ...frame, datarevision: this.revision }, CONFIG)
       .then(() => this.listen())
       .finally(() => { this.isDrawing = false; });
+  }
+
+  fillCaption() {
+    spelled(this.element.querySelector("[data-caption]"), this.reason ? "" : this.chart.caption(this.data));
   }
 
   // Read by somebody, and long: it is not written anew each second.

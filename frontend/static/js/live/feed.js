@@ -13,11 +13,19 @@ const BEAT_MS = 3500;
 const RETRY_MS = 5000;
 // A rate of now is that of the last ten seconds; the past, which is told by shorter steps, is drawn the same.
 const RATE_MS = 10_000;
+// At least.
+const WRITTEN_EVERY_MS = 11 * 60_000;
 const RATES = /^(egress_bps|ingress_bps|link_utilisation|kv_bps|resent|dropped_pps|requests_rps|failed_rps|(in|out)put_tps|cached_tps)(\.|$)/;
+
+// What is kept of a snapshot; `before` is the one before it, if none is missing between.
+function tickOf({ ts_ms: ts, watches }, before) {
+  const points = Object.fromEntries(watches.map(({ name, points: own }) => [name, own]));
+  return { ts_ms: ts, points, bridged: before && ts - before.ts_ms <= BEAT_MS ? before.ts_ms : null };
+}
 
 export class Feed {
   constructor(api, clock, onChange) {
-    Object.assign(this, { api, clock, onChange, view: null, grid: null, past: null, lengths: null, recent: [], asked: 0, problem: "" });
+    Object.assign(this, { api, clock, onChange, view: null, grid: null, past: null, lengths: null, recent: [], asked: 0, problem: "", reason: null });
   }
 
   get end() {
@@ -32,9 +40,10 @@ export class Feed {
     clearTimeout(this.retrying);
     if (!view.watch) return this.put(this.empty(this.end), null, null);
     const { end } = this;
-    const [history, past] = await Promise.all([this.history(end, view.range), this.before(end)]);
+    const [history, past, reason] = await Promise.all([this.history(end, view.range), this.before(end), this.said(view)]);
     if (asked !== this.asked) return undefined; // somebody looks at something else by now
     this.problem = history.problem ?? "";
+    this.reason = reason;
     if (history.problem) this.retrying = setTimeout(() => this.load(view), RETRY_MS);
     // What is shown stays; nothing that could take its place has come.
     if (history.problem && this.grid && this.drawn === view.watch) return this.onChange();
@@ -54,6 +63,14 @@ export class Feed {
     const ahead = stop === null ? range / 4 : 0;
     const history = await this.history(end - DAY + ahead, range + ahead);
     return history.problem ? null : this.filled(history, end - DAY + ahead, range + ahead);
+  }
+
+  // What was recommended at a moment that lies back, and why: what was written last before it.
+  async said({ watch, end }) {
+    if (end === null) return null;
+    const answer = await get(`${this.api}watches/${encodeURIComponent(watch)}/recommendations/?end=${Math.round(end)}&page_size=1`).catch(() => null);
+    const found = answer?.results?.[0];
+    return found && end - found.at_ms <= WRITTEN_EVERY_MS ? found : null;
   }
 
   async history(end, range) {
@@ -92,12 +109,16 @@ export class Feed {
   // --- snapshots ---
 
   take(snapshot, isNext) {
-    const before = this.recent.at(-1);
-    const tick = { ts_ms: snapshot.ts_ms, points: {}, bridged: isNext && before && snapshot.ts_ms - before.ts_ms <= BEAT_MS ? before.ts_ms : null };
-    for (const { name, points } of snapshot.watches) tick.points[name] = points;
-    this.recent.push(tick);
-    if (this.recent.length > RECENT) this.recent.shift();
+    const tick = tickOf(snapshot, isNext ? this.recent.at(-1) : null);
+    this.keep([tick]);
     if (this.grid && this.view.end === null) this.append(tick);
+  }
+
+  // The latest, in the order of their times.
+  keep(ticks) {
+    this.recent.push(...ticks);
+    this.recent.sort((a, b) => a.ts_ms - b.ts_ms);
+    this.recent.splice(0, this.recent.length - RECENT);
   }
 
   append({ ts_ms: ts, points, bridged }) {
@@ -117,12 +138,12 @@ export class Feed {
 
   // Those that were asked for afterwards.
   takeMissed(snapshots) {
+    const heard = new Set(this.recent.map(({ ts_ms: ts }) => ts));
+    const ticks = [];
+    for (const snapshot of snapshots) if (!heard.has(snapshot.ts_ms)) ticks.push(tickOf(snapshot, ticks.at(-1)));
+    this.keep(ticks);
     if (!this.grid || this.view.end !== null) return;
-    const missing = snapshots.filter(({ ts_ms: ts }) => this.isUnknown(ts));
-    for (const { ts_ms: ts, watches } of missing) {
-      const found = watches.find(({ name }) => name === this.view.watch);
-      if (found) this.grid.add(ts, found.points);
-    }
+    for (const tick of ticks.filter(({ ts_ms: ts }) => this.isUnknown(ts))) this.append(tick);
   }
 
   // The axis goes on also when nothing comes: a gap is seen to grow.

@@ -210,7 +210,7 @@ class Screen {
     // However much is heard, it is drawn once a frame.
     requestAnimationFrame(() => {
       this.isDue = false;
-      this.show();
+      if (!document.hidden) this.show();
     });
   }
 
@@ -225,9 +225,9 @@ class Screen {
     return {
       view, end, start: end - view.range, grid: feed.grid, past: view.past ? feed.past : null, nowMs: this.clock.now(), notes: this.notes.of(view.watch, end),
       now: now ?? (feed.grid ? momentOf(feed.grid, end, view.watch) : null), isPast, alerts: snapshot?.alerts ?? [],
-      headroom: watch?.headroom ?? HEADROOM, objective: watch?.objective ?? "throughput", isSignedIn: told.signed_in, isStored: Boolean(watch),
+      log: `${this.dialogs.watch(view.watch)}recommendations/`, headroom: watch?.headroom ?? HEADROOM, objective: watch?.objective ?? "throughput", isSignedIn: told.signed_in, isStored: Boolean(watch), scenario: watch?.scenario ?? "",
       isStale: !isPaused && this.isStale, silentSince: !isPaused && this.isStale ? this.stream.last.ts_ms : null,
-      lengths: isPast ? feed.lengths : now?.lengths ?? feed.lengths,
+      reason: isPast ? feed.reason : null, lengths: isPast ? feed.lengths : now?.lengths ?? feed.lengths,
     };
   }
 

@@ -8,6 +8,8 @@ const LONGEST_PAUSE_MS = 15_000;
 const ASK_EVERY_MS = 2000;
 const LOOK_EVERY_MS = 500;
 const RESYNC_EVERY_MS = 2000;
+// Snapshots.
+const BEFORE = 10;
 
 // `heard` gets {onTick(snapshot, isNext), onMissed(snapshots), onGap(), onState(state)}. A state is connecting, live, polling,
 // reconnecting or stale.
@@ -105,6 +107,8 @@ export class Stream {
     const late = last ? 0 : Math.max(0, this.clock.now() - ts);
     this.last = { seq, ts_ms: ts, at: performance.now() - late };
     this.heard.onTick(snapshot, last?.seq === seq - 1);
+    // History is some seconds behind the first that is heard.
+    if (!last) this.recall(Math.max(0, seq - 1 - BEFORE));
     if (last && seq < last.seq) this.heard.onGap();
     else if (last && seq > last.seq + 1) this.owe(last.seq);
     if (this.owed !== undefined) this.resync();
@@ -117,16 +121,21 @@ export class Stream {
 
   // A viewer that is slow misses many: they are asked for together.
   async resync() {
-    const { owed, last } = this;
     if (performance.now() - this.resynced < RESYNC_EVERY_MS) return;
     this.resynced = performance.now();
+    const { owed } = this;
     this.owed = undefined;
-    const answer = await get(`${this.api}ticks/?since=${owed}`).catch(() => null);
-    if (!answer) return this.owe(owed);
+    await this.recall(owed);
+  }
+
+  async recall(since) {
+    const { last } = this;
+    const answer = await get(`${this.api}ticks/?since=${since}`).catch(() => null);
+    if (!answer) return this.owe(since);
     if (answer.gap) return this.heard.onGap();
     // Some of many: the rest with the next that is heard.
     if (answer.more && answer.ticks.length) this.owe(answer.ticks.at(-1).seq);
-    return this.heard.onMissed(answer.ticks.filter(({ seq }) => seq <= last.seq && seq > owed));
+    return this.heard.onMissed(answer.ticks.filter(({ seq }) => seq <= last.seq && seq > since));
   }
 
   // --- the state ---

@@ -148,11 +148,16 @@ function showAlerts(alerts) {
 
 const capital = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
 
+const unsaid = ({ isStored, scenario }) => (!isStored ? "" : scenario ? "Nothing has been recommended yet." : "This watch names no scenario: nothing is recommended.");
+
 function showReason(advice, shown) {
-  const problems = shown.isPast ? [] : advice?.problems ?? [];
-  const said = shown.isPast ? "Why is not kept on this screen; the log of recommendations has it." : advice ? advice.sentence : shown.isStored ? "Nothing has been recommended yet." : "";
+  const then = shown.reason?.problems.map(({ text: said }) => said);
+  const problems = (shown.isPast ? then : advice?.problems) ?? [];
+  const said = shown.isPast ? shown.reason?.sentence ?? "No recommendation is on record of this moment." : advice ? advice.sentence : unsaid(shown);
   // What hinders stands below, one by one.
-  spelled(element.querySelector("[data-sentence]"), problems.length ? "" : capital(said));
+  const sentence = element.querySelector("[data-sentence]");
+  spelled(sentence, problems.length ? "" : capital(said));
+  attribute(sentence, "title", (shown.isPast ? shown.reason : advice)?.reason || null);
   const box = element.querySelector("[data-problems]");
   hide(box, !problems.length);
   keyed(box.querySelector("ul"), problems, (problem) => problem, () => document.createElement("li"), (item, problem) => spelled(item, problem));

@@ -183,7 +183,7 @@ function silence({ silentSince, end, view }, colours) {
   if (silentSince === null || end - silentSince < SILENT_MS) return [];
   return [{
     type: "rect", xref: "x", yref: "paper", x0: shifted(silentSince, view.zone), x1: shifted(end, view.zone), y0: 0, y1: 1,
-    fillcolor: colours.grid, opacity: 0.6, line: { width: 0 }, layer: "below", label: { text: "no data", font: { size: 11, color: colours["ink-2"] }, textposition: "top center" },
+    fillcolor: colours.grid, opacity: 0.6, line: { width: 0 }, layer: "below", label: { text: "no data", font: { size: 11, color: colours["ink-2"] }, textposition: "top right" },
   }];
 }
 
