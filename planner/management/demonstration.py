@@ -42,6 +42,8 @@ class Demonstration:
         local = LOCAL.get(host, host)
         url = f"http://[{local}]:{port}" if ":" in local else f"http://{local}:{port}"
         command = ["replay", self._scenario, "--url", url + (settings.FORCE_SCRIPT_NAME or ""), "--rounds", "0"]
+        # The system closes the pipe when this process ends, also where it is killed.
         self._process = subprocess.Popen(  # noqa: S603 - our own command
-            [sys.executable, str(Path(settings.BASE_DIR) / "manage.py"), *command]
+            [sys.executable, str(Path(settings.BASE_DIR) / "manage.py"), *command, "--until-input-ends"],
+            stdin=subprocess.PIPE,
         )

@@ -145,7 +145,7 @@ def test_a_server_with_a_demo_sends_to_itself_and_scrapes_its_pages(tmp_path):
         until(lambda: advised(installation), 20, "an advice on it, for all to see")
         children = installation.processes()
     finally:
-        installation.stop()
+        installation.kill_server()  # the hardest end: it can tell nobody
     until(lambda: all(is_gone(child.pid) for child in children), 10, "the end of all that it started")
 
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
+import signal
 import socket
+import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -45,9 +49,12 @@ class Command(BaseCommand):
         parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the random numbers; 1")
         parser.add_argument("--rounds", type=int, default=1, metavar="N", help="so many days; 0: until Ctrl-C")
         parser.add_argument("--only", nargs="+", choices=list(playing.DOORS), metavar="SOURCE", help="these alone")
+        parser.add_argument("--until-input-ends", action="store_true", help="end with whoever holds the other end")
         _add_day(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if options["until_input_ends"]:
+            threading.Thread(target=_interrupt_at_end_of_input, daemon=True).start()
         logging.getLogger("httpx").setLevel(logging.WARNING)
         try:
             given, day, duration_s = _simulation(options)
@@ -87,6 +94,11 @@ class Command(BaseCommand):
         failed = asyncio.run(playing.play(sources, day, paced, options["url"].rstrip("/"), tokens, pages))
         if failed:
             raise CommandError("; ".join(f"{name}: {reason}" for name, reason in failed.items()))
+
+
+def _interrupt_at_end_of_input() -> None:
+    sys.stdin.buffer.read()
+    os.kill(os.getpid(), signal.SIGINT)
 
 
 def _add_day(parser: CommandParser) -> None:
