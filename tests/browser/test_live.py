@@ -110,13 +110,16 @@ EGRESS = """() => {
 
 def test_what_nobody_has_is_a_gap_and_never_zero(screen):
     here = screen()
-    here.fake.holes = [(START_MS - 60_000, START_MS - 30_000)]
+    here.fake.holes = [(START_MS - 60_000, START_MS - 30_000), (START_MS, START_MS + 6000)]
+    here.fake.tick(5, sent=False)
     here.open()
     expect(here.connection).to_have_text("live")
     rows = here.table()
     expect(rows).to_contain_text("11:58:59")
     expect(rows).to_contain_text("11:59:30")
     expect(rows).not_to_contain_text("11:59:15")
+    # History is some seconds behind the first snapshot; what was between is asked for.
+    expect(rows).to_contain_text("12:00:03")
     here.page.wait_for_function(f"() => ({EGRESS})().filter(Number.isNaN).length >= 30")
     known = here.page.evaluate(f"() => ({EGRESS})().filter((value) => !Number.isNaN(value))")
     assert len(known) > 200
