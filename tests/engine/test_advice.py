@@ -169,6 +169,11 @@ def test_it_rises_by_a_step_a_window_while_requests_wait_for_the_link():
     assert found[[10, 20]] == pytest.approx(19_600.0 * np.array([1.1**2, 1.1**3]), rel=0.01)
 
 
+def test_requests_that_wait_for_prfaas_alone_move_it_as_much():
+    found = course(range(0, 100, 10), queues=Queues(100, 0, 0, 0))
+    assert found[-1] == pytest.approx(19_600.0 * 1.1**3, rel=0.01)
+
+
 def test_a_busy_link_alone_does_not_make_pd_p_short():
     """PD-P is busy for nine tenths of the time at most."""
     found = course(range(0, 300, 10), egress_bps=9.7e10, threshold_tokens=19_600.0, rate_rps=2.55)

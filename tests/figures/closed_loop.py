@@ -183,10 +183,10 @@ def plot_fluid():
     wrong = {}
     for more in (0.8, 1.1, 1.25):
         t = fluid.followed(lambda _: 1.5, lambda _: 6e9, 3000, 30, more_kv=more)[:, 0]
-        wrong[f"KVCaches {more:g} times"] = seconds[kept] / 60, t[kept] / 1e3
+        wrong[f"KV × {more:g}"] = seconds[kept] / 60, t[kept] / 1e3
     panels = [
         Panel("brown-out at 1.8 req/s: t in K tokens", lines, "minutes after the onset", (0, 35), 15.0),
-        Panel("6 Gbps at 1.5 req/s, 30 s late, the profile is wrong: t in K tokens", wrong, "minutes", None, 15.0),
+        Panel("wrong profile, 1.5 req/s, 30 s late: t in K tokens", wrong, "minutes", None, 15.0),
     ]
     _write("closed-loop-fluid", panels, "The recommended threshold without chance")
 

@@ -172,7 +172,7 @@ def _rule(scene: Scene, t: float, goal: float, queues: tuple[float, float, float
     options, (link, remote, local) = scene.options, queues
     up, down = (_steps(excess) for excess in (link + remote - local, local - remote - link))
     # that the link is busy, without requests that wait for it, may be the chance of a few seconds
-    steps = up if link >= MARKS.surge else STEPS_WHEN_BUSY
+    steps = up if link >= MARKS.surge else max(up, STEPS_WHEN_BUSY)
     least, most = goal / options.step**down, goal * options.step**steps
     most = min(most, max(options.most_tokens or scene.loads.lengths.longest, t))
     # what is left to them may be a trifle
