@@ -19,13 +19,15 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from monitoring.models import Series
-from monitoring.signals import SIGNALS
+from monitoring.signals import PLACE, SIGNALS, VALUES
 from monitoring.storage import exporting, query
 
 HOUR_MS = 3_600_000
-AGO = re.compile(r"^-(\d+)(s|m|h|d)$")
+AGO = re.compile(r"-(\d+)(s|m|h|d)")
 UNITS_MS = {"s": 1000, "m": 60_000, "h": HOUR_MS, "d": 24 * HOUR_MS}
 RESERVED = ("signal", "source", "start", "end", "points", "as")
+LONGEST_MOMENT = 15
+"""Characters of a time: the year 33658 in milliseconds."""
 LONGEST_EXPORT_MS = 7 * 24 * HOUR_MS
 
 WINDOW = [
@@ -127,11 +129,15 @@ def moment(given: Mapping[str, str], field: str, now_ms: int, otherwise: int) ->
     text = given.get(field, "")
     if not text:
         return otherwise
-    if ago := AGO.match(text):
-        return now_ms - int(ago[1]) * UNITS_MS[ago[2]]
-    if not (text.isascii() and text.isdigit()) or len(text) > 15:
+    is_short = text.isascii() and len(text) <= LONGEST_MOMENT
+    if is_short and text.isdigit():
+        return int(text)
+    if not (is_short and (ago := AGO.fullmatch(text))):
         raise ValidationError({field: f"must be epoch milliseconds, or ago as -15m, -6h or -2d, got {text[:40]!r}"})
-    return int(text)
+    ts_ms = now_ms - int(ago[1]) * UNITS_MS[ago[2]]
+    if ts_ms < 0:
+        raise ValidationError({field: f"must not be before 1970, got {text!r}"})
+    return ts_ms
 
 
 def whole(given: Mapping[str, str], field: str, otherwise: int, least: int, most: int) -> int:
@@ -152,11 +158,16 @@ def _signal(request: Request) -> str:
 
 
 def _matching(request: Request) -> list[Series]:
-    given = request.query_params
-    labels = {name: value for name, value in given.items() if name not in RESERVED}
-    return query.matching(
-        _signal(request), {name: str(value) for name, value in labels.items()}, given.getlist("source")
-    )
+    """Raises ValidationError, also for a label that the signal cannot have: nothing would be found, and no reason."""
+    given, signal = request.query_params, _signal(request)
+    labels = {name: str(value) for name, value in given.items() if name not in RESERVED}
+    allowed = (*PLACE, *SIGNALS[signal].labels)
+    for name, value in labels.items():
+        if name not in allowed:
+            raise ValidationError({name: f"is no parameter and no label of {signal}; its labels: {', '.join(allowed)}"})
+        if name in VALUES and value not in VALUES[name]:
+            raise ValidationError({name: f"must be one of {', '.join(VALUES[name])}, got {value[:60]!r}"})
+    return query.matching(signal, labels, given.getlist("source"))
 
 
 def _described(series: Series) -> dict[str, Any]:
