@@ -6,9 +6,12 @@ import csv
 import io
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
+from asgiref.sync import sync_to_async
+from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpResponse, StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
@@ -21,14 +24,17 @@ from rest_framework.views import APIView
 from monitoring.models import Series
 from monitoring.signals import PLACE, SIGNALS, VALUES
 from monitoring.storage import exporting, query
+from monitoring.storage.rollups import RESOLUTIONS_S
 
 HOUR_MS = 3_600_000
 AGO = re.compile(r"-(\d+)(s|m|h|d)")
 UNITS_MS = {"s": 1000, "m": 60_000, "h": HOUR_MS, "d": 24 * HOUR_MS}
-RESERVED = ("signal", "source", "start", "end", "points", "as")
+RESERVED = ("signal", "source", "start", "end", "points", "as", "resolution_s")
 LONGEST_MOMENT = 15
 """Characters of a time: the year 33658 in milliseconds."""
-LONGEST_EXPORT_MS = 7 * 24 * HOUR_MS
+MOST_EXPORTED = 7 * 24 * 3600
+"""Rollups of a series in an export, or its samples if there is one a second."""
+LINES_AT_ONCE = 2000
 
 WINDOW = [
     OpenApiParameter("start", str, description="Epoch milliseconds, or ago: -15m, -6h, -2d. Default: -1h."),
@@ -87,7 +93,7 @@ class QueryView(APIView):
 
 
 class ExportView(APIView):
-    """The samples of a signal over a window as a file."""
+    """The samples of a signal over a window as a file, or its rollups, which are kept for longer."""
 
     permission_classes = (AllowAny,)
 
@@ -97,22 +103,28 @@ class ExportView(APIView):
             *CHOSEN,
             *WINDOW,
             OpenApiParameter("as", str, enum=["csv", "parquet"], description="Default: csv."),
+            OpenApiParameter("resolution_s", int, enum=[0, *RESOLUTIONS_S], description="Default: 0, the samples."),
         ],
         responses={(200, "text/csv"): OpenApiResponse(OpenApiTypes.STR, description="One line a sample.")},
     )
     def get(self, request: Request) -> HttpResponse | StreamingHttpResponse:
         start_ms, end_ms = window(request.query_params, int(time.time() * 1000))
-        if end_ms - start_ms > LONGEST_EXPORT_MS:
-            raise ValidationError({"start": f"must be at most {LONGEST_EXPORT_MS // UNITS_MS['d']} days before end"})
+        resolution_s = _resolution(request)
+        most_ms = MOST_EXPORTED * max(resolution_s, 1) * 1000
+        if end_ms - start_ms > most_ms:
+            most = f"{most_ms // UNITS_MS['d']} days before end"
+            raise ValidationError({"start": f"must be at most {most} where resolution_s is {resolution_s}"})
         kind = request.query_params.get("as", "csv")
         found, name = _matching(request), f"{request.query_params['signal']}-{start_ms}-{end_ms}"
+        asked = query.Window(start_ms, end_ms, 0, resolution_s)
         if kind == "parquet":
-            content = exporting.parquet(found, start_ms, end_ms)
+            content = exporting.parquet(found, asked)
             return _file(HttpResponse(content, content_type="application/vnd.apache.parquet"), f"{name}.parquet")
         if kind != "csv":
             raise ValidationError({"as": f"must be csv or parquet, got {kind!r}"})
-        lines = exporting.lines(found, start_ms, end_ms)
-        return _file(StreamingHttpResponse(_csv(lines), content_type="text/csv; charset=utf-8"), f"{name}.csv")
+        text = _csv(exporting.lines(found, asked))
+        parts = _apart(text) if isinstance(request._request, ASGIRequest) else text
+        return _file(StreamingHttpResponse(parts, content_type="text/csv; charset=utf-8"), f"{name}.csv")
 
 
 def window(given: Mapping[str, str], now_ms: int) -> tuple[int, int]:
@@ -197,11 +209,31 @@ def _values(line: query.Line) -> dict[str, Any]:
     }
 
 
+def _resolution(request: Request) -> int:
+    """Raises ValidationError."""
+    given = request.query_params.get("resolution_s", "0")
+    allowed = [str(each) for each in (0, *RESOLUTIONS_S)]
+    if given not in allowed:
+        raise ValidationError({"resolution_s": f"must be one of {', '.join(allowed)}, got {given[:40]!r}"})
+    return int(given)
+
+
 def _csv(lines: Iterator[tuple[Any, ...]]) -> Iterator[str]:
-    for line in lines:
+    """Some thousand lines at a time."""
+    while some := list(islice(lines, LINES_AT_ONCE)):
         text = io.StringIO()
-        csv.writer(text).writerow(line)
+        csv.writer(text).writerows(some)
         yield text.getvalue()
+
+
+async def _apart(text: Iterator[str]) -> AsyncIterator[str]:
+    """The same in an event loop, which goes on meanwhile; no more is in memory than is being sent."""
+    while part := await sync_to_async(_next)(text):
+        yield part
+
+
+def _next(text: Iterator[str]) -> str:
+    return next(text, "")
 
 
 def _file[Answer: HttpResponse | StreamingHttpResponse](response: Answer, name: str) -> Answer:

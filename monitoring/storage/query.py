@@ -118,7 +118,8 @@ def _none() -> Rows:
     return Rows(none, none, nothing, nothing, nothing, nothing, nothing, none, none)
 
 
-def _rollups(series: Series, asked: Window) -> list[tuple[Any, ...]]:
+def rollups(series: Series, asked: Window) -> list[tuple[Any, ...]]:
+    """Start, min, max, sum, count, last, its time, span and counts of a series' buckets."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT bucket_ms, min, max, sum, count, last, last_ms, span_ms, counts FROM monitoring_rollup "
@@ -130,7 +131,7 @@ def _rollups(series: Series, asked: Window) -> list[tuple[Any, ...]]:
 
 
 def _stored(series: Series, asked: Window) -> Rows:
-    found = _rollups(series, asked)
+    found = rollups(series, asked)
     if not found:
         return _none()
     parts = list(zip(*found, strict=True))[:8]
@@ -222,7 +223,7 @@ def _histogram(series: Series, asked: Window) -> Line:
 def _observed(series: Series, asked: Window) -> list[tuple[int, Array, float]]:
     """Time, counts and total of every increase in the window."""
     if asked.resolution_s:
-        rows = _rollups(series, asked)
+        rows = rollups(series, asked)
         return [(row[0], np.frombuffer(bytes(row[8]), histograms.DOUBLE), row[3]) for row in rows if row[8]]
     stored = [histograms.observed(row) for row in tables.samples(series.pk, asked.start_ms, asked.end_ms)]
     found = []
