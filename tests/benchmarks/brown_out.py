@@ -6,6 +6,7 @@ import io
 import math
 import os
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -55,7 +56,7 @@ def arguments(rounds, a_round):
     pairs = zip(begins_s(a_round), carried_bps(a_round), strict=True)
     windows = [f"--brown-out {begin:.3f} {begin + LASTS_S:.3f} {bps:.0f}" for begin, bps in pairs]
     duration_s = FIRST_S + EVERY_S * a_round + 1
-    return f"--speed 1 --duration {duration_s} --rounds {rounds} {' '.join(windows)}".split()
+    return f"--speed 1 --duration {duration_s} --rounds {rounds} {' '.join(windows)}"
 
 
 def watched(installation, given):
@@ -88,20 +89,22 @@ def delays_s(samples, noted, a_round):
     phases_s = {
         bps: math.ceil(begin) - begin for bps, begin in zip(carried_bps(a_round), begins_s(a_round), strict=True)
     }
-    found, before = [], None
-    for ts_ms, bps in samples:
-        is_first, before = bps in phases_s and bps != before, bps
+    found = []
+    for (_, before_bps), (ts_ms, bps) in pairwise(samples):
+        if bps == before_bps or bps not in phases_s:
+            continue
         shown = f"{bps / 1e9:.2f}"
         at_ms = next((at for said, at in noted if said == shown and 0 <= at - ts_ms <= WITHIN_MS), None)
-        if is_first and at_ms is not None:
-            since_sample_s = (at_ms - ts_ms) / 1000
-            found.append((since_sample_s, since_sample_s + phases_s[bps]))
-    return np.array(found).reshape(-1, 2)
+        if at_ms is not None:
+            found.append(((at_ms - ts_ms) / 1000, (at_ms - ts_ms) / 1000 + phases_s[bps]))
+    return np.array(found)
 
 
 def summary(found, wanted, skew_ms, loads):
     """Lines."""
     yield f"  {wanted - len(found)} of {wanted} were not seen within {WITHIN_MS / 1000:g} s"
+    if not len(found):
+        return
     for what, delay_s in zip(("its first sample's time", "when the link fell"), found.T, strict=True):
         median, late = np.quantile(delay_s, [0.5, 0.95])
         yield f"  from {what:<24} median {median:.2f} s, P95 {late:.2f} s, most {delay_s.max():.2f} s"

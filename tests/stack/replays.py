@@ -11,8 +11,11 @@ from tests.stack.installation import ROOT
 
 @contextlib.contextmanager
 def replaying(installation, scenario, arguments):
-    """The process; one that is still there at the end is interrupted as by Ctrl-C, and none may have failed."""
-    command = [sys.executable, "manage.py", "replay", scenario, "--url", installation.address, *arguments]
+    """The process. One that is still there at the end is interrupted as by Ctrl-C; none may have failed.
+
+    `arguments` are as they are typed behind the scenario.
+    """
+    command = [sys.executable, "manage.py", "replay", scenario, "--url", installation.address, *arguments.split()]
     log = installation.directory / "replay.log"
     with (
         log.open("w") as file,
