@@ -26,6 +26,21 @@ GOLDEN = 0.618034
 WITHIN_MS = 10_000
 """Of a sample, after which its brown-out was missed."""
 
+# Of each snapshot: when it was here, when it was made, and what the link carries.
+HEARD = """{
+  const Real = WebSocket;
+  window.heard = [];
+  window.WebSocket = class extends Real {
+    constructor(...given) {
+      super(...given);
+      this.addEventListener("message", ({ data }) => {
+        const { ts_ms, watches } = JSON.parse(data);
+        const bps = watches.find(({ name }) => name === "demo")?.links[0]?.capacity_bps.value;
+        heard.push([bps ?? 0, Date.now(), ts_ms]);
+      });
+    }
+  };
+}"""
 # A page is drawn once a frame, and this is called before it is on the screen: it is there when the next frame begins.
 NOTED = """() => {
   window.noted = [];
@@ -35,7 +50,7 @@ NOTED = """() => {
     if (!capacity || capacity.textContent === before) return;
     before = capacity.textContent;
     const said = before;
-    requestAnimationFrame(() => noted.push([said, Date.now()]));
+    requestAnimationFrame(() => noted.push([Number(said) * 1e9 || 0, Date.now()]));
   };
   new MutationObserver(look).observe(document.body, { childList: true, characterData: true, subtree: true });
 }"""
@@ -60,19 +75,20 @@ def arguments(rounds, a_round):
 
 
 def watched(installation, given):
-    """What the strip said the link carries, each with when that was on the screen, in ms."""
+    """What snapshots said that the link carries, and what the strip did, each with its times in ms."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
         page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page.add_init_script(HEARD)
         page.goto(f"{installation.address}/live/?watch=demo")
         page.evaluate(NOTED)
         with replaying(installation, SCENARIO, given) as replay:
             while replay.poll() is None:
                 page.wait_for_timeout(500)
         page.wait_for_timeout(WITHIN_MS / 5)
-        found = page.evaluate("() => noted")
+        found = page.evaluate("() => [heard, noted]")
         browser.close()
     return found
 
@@ -84,30 +100,40 @@ def sent(installation):
     return [(int(row["ts_ms"]), float(row["value"])) for row in rows]
 
 
-def delays_s(samples, noted, a_round):
-    """Of each brown-out that was seen: from its first sample, and from when the link fell, to the screen."""
-    phases_s = {
-        bps: math.ceil(begin) - begin for bps, begin in zip(carried_bps(a_round), begins_s(a_round), strict=True)
-    }
+def delays_s(samples, heard, noted, a_round):
+    """Of each brown-out that was seen: to its snapshot, to the browser, to the screen; then from its sample, and from
+    when the link fell, to the screen."""
+    ends = (math.ceil(begin) - begin for begin in begins_s(a_round))
+    waits_s = dict(zip(carried_bps(a_round), ends, strict=True))
     found = []
     for (_, before_bps), (ts_ms, bps) in pairwise(samples):
-        if bps == before_bps or bps not in phases_s:
+        if bps == before_bps or bps not in waits_s:
             continue
-        shown = f"{bps / 1e9:.2f}"
-        at_ms = next((at for said, at in noted if said == shown and 0 <= at - ts_ms <= WITHIN_MS), None)
-        if at_ms is not None:
-            found.append(((at_ms - ts_ms) / 1000, (at_ms - ts_ms) / 1000 + phases_s[bps]))
-    return np.array(found)
+        (shown_ms,), (heard_ms, made_ms) = first(noted, bps, ts_ms, 1), first(heard, bps, ts_ms, 2)
+        times_s = np.array([ts_ms, made_ms, heard_ms, shown_ms]) / 1000
+        total_s = times_s[-1] - times_s[0]
+        found.append((*np.diff(times_s), total_s, total_s + waits_s[bps]))
+    found = np.array(found).reshape(-1, 5)
+    return found[~np.isnan(found).any(axis=1)]
+
+
+def first(rows, bps, ts_ms, times):
+    """The times of the first of the rows that says so, after a sample and not too late; NaN if there is none."""
+    return next(
+        (at for said, *at in rows if round(said) == bps and 0 <= at[0] - ts_ms <= WITHIN_MS), [math.nan] * times
+    )
+
+
+PARTS = ("sample to snapshot", "snapshot to browser", "browser to screen", "sample to screen", "link to screen")
 
 
 def summary(found, wanted, skew_ms, loads):
     """Lines."""
     yield f"  {wanted - len(found)} of {wanted} were not seen within {WITHIN_MS / 1000:g} s"
-    if not len(found):
-        return
-    for what, delay_s in zip(("its first sample's time", "when the link fell"), found.T, strict=True):
-        median, late = np.quantile(delay_s, [0.5, 0.95])
-        yield f"  from {what:<24} median {median:.2f} s, P95 {late:.2f} s, most {delay_s.max():.2f} s"
+    for what, delay_s in zip(PARTS, found.T, strict=True):
+        if delay_s.size:
+            median, late = np.quantile(delay_s, [0.5, 0.95])
+            yield f"  {what:<20} median {median:.2f} s, P95 {late:.2f} s, most {delay_s.max():.2f} s"
     yield f"  samples were received {-skew_ms} ms after their time; load {loads[0]:.1f} before, {loads[1]:.1f} after"
 
 
@@ -119,9 +145,9 @@ def lines(rounds=ROUNDS, a_round=A_ROUND):
         installation.start_server()
         try:
             before = os.getloadavg()[0]
-            noted = watched(installation, arguments(rounds, a_round))
+            heard, noted = watched(installation, arguments(rounds, a_round))
             skew_ms = installation.request("GET", "/api/v1/live/sources/demo-gateway/").document["skew_ms"]
-            found = delays_s(sent(installation), noted, a_round)
+            found = delays_s(sent(installation), heard, noted, a_round)
             yield from summary(found, rounds * a_round, skew_ms, (before, os.getloadavg()[0]))
         finally:
             installation.stop()
