@@ -12,7 +12,17 @@ from planner.engine.search import Problem, best, surface
 from planner.engine.throughput import Form, evaluate, work
 from planner.evaluation import whatif
 from planner.scenario import load
-from tests.benchmarks import live, prefix_cache, purchases, sensitivity, simulation, simulation_modes, telemetry, traces
+from tests.benchmarks import (
+    brown_out,
+    live,
+    prefix_cache,
+    purchases,
+    sensitivity,
+    simulation,
+    simulation_modes,
+    telemetry,
+    traces,
+)
 from tests.engine import plain
 from tests.engine.case_study import prfaas_pd
 from tests.engine.queues import simulated_waits
@@ -94,6 +104,8 @@ def main():
     print(*simulation.lines(), sep="\n")
     print(*simulation_modes.lines(), sep="\n")
     print(*prefix_cache.lines(), sep="\n")
+    # before telemetry, which has this process and all that it starts on one core from then on
+    print(*brown_out.lines(), sep="\n")
     print(*telemetry.lines(), sep="\n")
     print(*live.lines(), sep="\n")
 

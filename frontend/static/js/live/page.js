@@ -251,7 +251,8 @@ class Screen {
     this.toolbar.showProblem(this.feed.problem);
     if (!shown.grid || !shown.now || !view.watch) return;
     showStrip(shown);
-    this.showCharts(shown);
+    // The figures are on the screen before the charts are drawn, which takes longer.
+    requestAnimationFrame(() => this.showCharts(this.shown()));
   }
 
   // What the address asks for is offered even if it is not there (any more).
@@ -266,6 +267,7 @@ class Screen {
   }
 
   showCharts(shown) {
+    if (document.hidden || !shown.grid || !shown.now) return;
     palette();
     const advice = shown.now.advice && !shown.now.advice.problems.length ? shown.now.advice : null;
     const data = { ...shown, advice, current: shown.now.threshold_tokens.value };
