@@ -1,6 +1,7 @@
-# make serve: install and run the product.   make test: install and pass the tests.
+# make serve: install and run the product, with a living demo (DEMO= without).   make test: install and pass the tests.
 PYTHON ?= python3
 PORT ?= 8000
+DEMO ?= case-study-prfaas-pd
 UV := .tools/bin/uv
 BIN := .venv/bin
 
@@ -18,7 +19,7 @@ $(UV):
 	.tools/bin/pip install --quiet --disable-pip-version-check uv==0.13.9
 
 serve: setup
-	exec $(BIN)/python manage.py serve --port $(PORT)
+	exec $(BIN)/python manage.py serve --port $(PORT) $(if $(DEMO),--demo $(DEMO))
 
 # Three at a time, the longest first: the running product waits for browsers and clocks while the rest computes.
 test: setup
