@@ -110,6 +110,16 @@ def watch_now(ts_ms, brown_out=None, **changes):
     }  # fmt: skip
 
 
+def unmeasured(ts_ms):
+    """The same watch while there is a source that has sent nothing of it."""
+    unknown = value(None, None, "absent")
+    setting = unknown | {"origin": "unknown", "by": ""}
+    return watch_now(
+        ts_ms, links=[], roles=[], requests_rps={"local": unknown, "remote": unknown}, offload=unknown,
+        threshold_tokens=setting, lengths=None, advice=None, points=dict.fromkeys(points(ts_ms)),
+    )  # fmt: skip
+
+
 SOURCES = [
     {"name": "router", "state": "live", "age_ms": 400, "labels": {"role": "router"}, "skew_ms": 120, "problem": ""},
     {"name": "gateway", "state": "live", "age_ms": 900, "labels": {"link": "wan"}, "skew_ms": -40, "problem": ""},
@@ -144,7 +154,7 @@ class FakeLive:
         self.seq, self.now_ms = 100, START_MS
         self.watches = [WATCH] if has_watch else []
         self.stored, self.sockets, self.asked = [], [], []
-        self.refuses = self.is_gone = self.is_slow = self.has_gap = self.is_known = False
+        self.refuses = self.is_gone = self.is_slow = self.has_gap = self.is_known = self.is_unmeasured = False
         self.waiting = []
         self.holes, self.posted, self.refusal = [], [], None
         self.changes, self.notes = {}, NOTES
@@ -168,9 +178,8 @@ class FakeLive:
             self.sockets[-1].send(json.dumps(snapshot))
 
     def snapshot(self):
-        watches = [
-            watch_now(self.now_ms, self.brown_out, **self.changes) | {"name": each["name"]} for each in self.watches
-        ]
+        now = unmeasured(self.now_ms) if self.is_unmeasured else watch_now(self.now_ms, self.brown_out, **self.changes)
+        watches = [now | {"name": each["name"]} for each in self.watches]
         has = bool(watches)
         return {
             "v": 1, "seq": self.seq, "ts_ms": self.now_ms, "watches": watches, "sources": SOURCES if has else [],
@@ -266,6 +275,9 @@ class FakeLive:
             for at in range(start // step * step, end, step)
             if at < self.now_ms and not any(begin <= at < end for begin, end in self.holes)
         ]
+        if self.is_unmeasured:  # the names of all lines, of which nothing is known
+            nothing = {name: [None] * len(times) for name in SPREAD}
+            return {"step_ms": step, "ts_ms": times, "lines": dict.fromkeys(points(start), nothing), "lengths": None}
         rows = [points(at, self.brown_out) for at in times]
         lines = {
             key: {name: [factor * row[key] for row in rows] for name, factor in SPREAD.items()}

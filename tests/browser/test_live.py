@@ -25,7 +25,9 @@ class Screen:
         self.fake = FakeLive(self.page, **options)
 
     def open(self, address=SHORT):
-        # Timers are the test's: nobody waits for seconds to pass.
+        # Timers are the test's: nobody waits for seconds to pass. Charts are below: only those that a test looks at
+        # are drawn, each second anew.
+        self.page.set_viewport_size({"width": 1280, "height": 340})
         self.page.clock.install()
         self.visitor.open(address)
         return self
@@ -44,11 +46,16 @@ class Screen:
     def egress(self):
         return self.page.locator('[data-link-cell] [data-out="egress"]')
 
-    def table(self, chart="egress"):
-        """The rows behind a chart."""
-        figure = self.page.locator(f'[data-chart="{chart}"]')
+    def chart(self, name="egress"):
+        """A chart, drawn."""
+        figure = self.page.locator(f'[data-chart="{name}"]')
         figure.scroll_into_view_if_needed()
         expect(figure.locator(".main-svg").first).to_be_visible()
+        return figure
+
+    def table(self, chart="egress"):
+        """The rows behind a chart."""
+        figure = self.chart(chart)
         figure.locator("summary").click()
         return figure.locator("tbody")
 
@@ -129,6 +136,7 @@ def test_what_nobody_has_is_a_gap_and_never_zero(screen):
 def test_silence_is_said_and_what_stands_is_of_then(screen):
     here = screen().open()
     expect(here.connection).to_have_text("live")
+    here.chart()
     here.fake.tick()
     before = f"{points(START_MS + 1000)['egress_bps.wan'] / 1e9:.2f}"
     expect(here.egress).to_have_text(before)
@@ -210,7 +218,7 @@ def test_a_pause_has_an_address_and_the_back_button_leads_back(screen, visit):
 def test_nothing_moves_under_who_drags_and_what_was_dragged_across_is_shown(screen):
     here = screen().open()
     expect(here.connection).to_have_text("live")
-    plot = here.page.locator('[data-chart="egress"] [data-plot]')
+    plot = here.chart().locator("[data-plot]")
     expect(plot.locator(".scatterlayer path.js-line").first).to_be_visible()
     box = plot.locator(".nsewdrag").bounding_box()
     middle = box["y"] + box["height"] / 2
@@ -329,7 +337,7 @@ FEWEST = """(plot) => {
 
 def test_no_chart_is_blank_while_another_time_is_asked_for_or_cannot_be_had(screen):
     here = screen().open()
-    plot = here.page.locator('[data-chart="egress"] [data-plot]')
+    plot = here.chart().locator("[data-plot]")
     expect(plot.locator(".scatterlayer path.js-line").first).to_be_visible()
     plot.evaluate(FEWEST)
     here.fake.is_slow = True
@@ -358,10 +366,10 @@ def test_yesterday_is_drawn_beside_and_what_is_drawn_can_be_saved(screen):
     expect(here.page.locator("[data-clock]")).to_have_text(re.compile(r"^12:0\d:\d\d UTC$"))
     here.page.keyboard.press("y")
     expect(here.page).to_have_url(re.compile("compare=yesterday"))
-    expect(here.page.locator('[data-chart="egress"] .scatterlayer .js-line')).to_have_count(6)
+    chart = here.chart()
+    expect(chart.locator(".scatterlayer .js-line")).to_have_count(6)
     asked = [address for address in here.fake.asked if "history" in address]
     assert any(START_MS - 25 * 3_600_000 < int(parse_qs(each)["end"][0]) < START_MS - 23 * 3_600_000 for each in asked)
-    chart = here.page.locator('[data-chart="egress"]')
     with here.page.expect_download() as table:
         chart.get_by_role("button", name="CSV").click()
     header, *rows = csv.reader(Path(table.value.path()).read_text().splitlines())

@@ -89,7 +89,8 @@ function showDrift(list, drift, none) {
 export function showAdvice(within, { advice, threshold_tokens: current, roles }, shown) {
   const place = within.querySelector("[data-advice]");
   hide(place, shown.isPast || !shown.isStored);
-  if (place.hidden) return;
+  // What is put together from lines alone says too little.
+  if (place.hidden || !shown.isTold) return;
   const find = (name) => place.querySelector(`[data-${name}]`);
   const there = Object.fromEntries(roles.map(({ role, instances }) => [role, instances.value]));
   showPredicted(find("predicted"), find("no-predicted"), advice, current.value);

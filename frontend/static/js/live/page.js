@@ -223,7 +223,7 @@ class Screen {
     const isPast = isPaused && !now;
     const watch = this.watch();
     return {
-      view, end, start: end - view.range, grid: feed.grid, past: view.past ? feed.past : null, nowMs: this.clock.now(), notes: this.notes.of(view.watch, end),
+      view, end, start: end - view.range, grid: feed.grid, past: view.past ? feed.past : null, nowMs: this.clock.now(), isTold: Boolean(now), notes: this.notes.of(view.watch, end),
       now: now ?? (feed.grid ? momentOf(feed.grid, end, view.watch) : null), isPast, alerts: snapshot?.alerts ?? [],
       log: `${this.dialogs.watch(view.watch)}recommendations/`, headroom: watch?.headroom ?? HEADROOM, objective: watch?.objective ?? "throughput", isSignedIn: told.signed_in, isStored: Boolean(watch), scenario: watch?.scenario ?? "",
       isStale: !isPaused && this.isStale, silentSince: !isPaused && this.isStale ? this.stream.last.ts_ms : null,
