@@ -280,7 +280,6 @@ class FakeLive:
             return {"step_ms": step, "ts_ms": times, "lines": dict.fromkeys(points(start), nothing), "lengths": None}
         rows = [points(at, self.brown_out) for at in times]
         lines = {
-            key: {name: [factor * row[key] for row in rows] for name, factor in SPREAD.items()}
-            for key in points(start)
+            key: {name: [factor * row[key] for row in rows] for name, factor in SPREAD.items()} for key in points(start)
         }
         return {"step_ms": step, "ts_ms": times, "lines": lines, "lengths": None}
