@@ -40,7 +40,8 @@ def test_what_is_and_what_should_be_stand_side_by_side(screen):
 
 
 def line(table, name):
-    return table.get_by_role("row").filter(has=table.page.get_by_role("cell", name=name, exact=True)).get_by_role("cell")
+    first = table.page.get_by_role("cell", name=name, exact=True)
+    return table.get_by_role("row").filter(has=first).get_by_role("cell")
 
 
 def test_both_objectives_another_split_and_what_is_unknown_are_told(screen):
