@@ -56,6 +56,7 @@ def test_what_nobody_has_is_a_gap_and_never_zero_and_what_was_missed_is_drawn(sc
     assert f"ticks/?since={missed}" in here.fake.asked
 
     # Of steps of two seconds the least and the most are shaded, but not what lies between two stretches.
+    here.chart().locator("summary").click()
     here.page.keyboard.press("2")
     here.page.wait_for_function(f"() => ({EGRESS})().length > 400")
     before, after, *_ = here.page.evaluate(BAND)

@@ -8,6 +8,9 @@ from tests.browser.live_fake import START_MS
 from tests.browser.live_screen import SHORT
 from tests.browser.test_accessibility import complaints, draw_all
 
+HIDE = "(is) => Object.defineProperty(document, 'hidden', { value: is, configurable: true })"
+"""What is hidden draws nothing anew, unless its size or colours change."""
+
 
 def test_it_keeps_nobody_out_and_fits_a_phone(screen):
     here = screen(brown_out=(START_MS - 120_000, START_MS - 30_000))
@@ -15,6 +18,7 @@ def test_it_keeps_nobody_out_and_fits_a_phone(screen):
     expect(here.connection).to_have_text("live")
     here.page.locator("[data-advice] summary").click()
     draw_all(here.page)
+    here.page.evaluate(HIDE, True)
     wrong = []
     for theme in ("light", "dark"):
         wrong += complaints(here.page, theme)
@@ -53,8 +57,7 @@ async ([snapshot, from, to]) => {
 
 def used(page):
     """Bytes of the heap, and nodes of the document and whatever holds some, while nothing is drawn."""
-    hide = "(is) => Object.defineProperty(document, 'hidden', { value: is, configurable: true })"
-    page.evaluate(hide, True)
+    page.evaluate(HIDE, True)
     page.evaluate(
         "async () => { for (let frame = 0; frame < 20; frame += 1) await new Promise(requestAnimationFrame); }"
     )
@@ -63,7 +66,7 @@ def used(page):
         session.send("HeapProfiler.collectGarbage")
     found = session.send("Runtime.getHeapUsage")["usedSize"], session.send("Memory.getDOMCounters")["nodes"]
     session.detach()
-    page.evaluate(hide, False)
+    page.evaluate(HIDE, False)
     return found
 
 
