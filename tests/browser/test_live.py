@@ -270,13 +270,17 @@ def test_where_nothing_was_sent_or_measured_it_says_so_once_until_something_come
     here.page.evaluate(DRAWN)
     here.fake.is_unmeasured = True
     here.fake.watches = [WATCH]
+    here.fake.tick()
+    expect(here.page.locator("[data-health] tbody tr")).to_have_count(3)
+    # In longer steps, whose names last until the next one.
+    here.page.keyboard.press("3")
+    expect(here.page).to_have_url(re.compile("range=1h"))
     for _ in range(3):
         here.fake.tick()
         here.later(1000)
     expect(empty).to_contain_text("Nothing of this watch has been measured in the time that is shown")
     expect(here.page.locator("[data-charts]")).not_to_be_visible()
     expect(here.page.locator("[data-strip]")).not_to_be_visible()
-    expect(here.page.locator("[data-health] tbody tr")).to_have_count(3)
     assert here.page.evaluate("drawn") == 0
 
     here.fake.is_unmeasured = False
