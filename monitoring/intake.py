@@ -17,7 +17,7 @@ import msgspec
 from monitoring import mappings
 from monitoring.directory import Directory, Known
 from monitoring.inbox import Offer
-from monitoring.mapping.engine import State, map_message, map_readings
+from monitoring.mapping.engine import Outcome, State, map_message, map_readings, place
 from monitoring.models import Source
 from monitoring.pipeline import Pipeline
 from monitoring.readings import Histogram, Point, Reading, Rejected
@@ -31,7 +31,9 @@ IN_LOOP_BYTES = 16 * 1024
 """Messages up to this size are read in the event loop, in less than two milliseconds; larger ones in a thread."""
 MOST_SKEW_MS = 366 * 86_400_000
 """A clock that differs by more is said to differ by so much."""
-MOST_REASONS = 10
+UNTAKEN = ("kind", "below", "label")
+"""Why a series of a known metric is not taken that its sender could mend; see `monitoring.mapping.compiling.Why`."""
+MOST_REASONS = 30
 """Kept of each source, the latest."""
 
 
@@ -42,6 +44,9 @@ class Taken:
     offer: Offer
     rejected: list[Rejected]
     """By place among the readings."""
+    untaken: list[Rejected]
+    """Readings of metrics that are known, but of another kind, below zero, or with a label that says what it cannot:
+    none of the protocol's mistakes, but the sender should know. By place, too."""
     ignored: int
     """Readings that are none of our signals."""
 
@@ -93,13 +98,14 @@ class Intake:
             if reason is None:
                 series.append(each)
             else:
-                refused.append(Rejected(len(readings), f"{each.signal}: {reason}"))
-        self.note(known, (each.reason for each in refused))
+                refused.append(Rejected(place(each, readings, memory.mapping), f"{each.signal}: {reason}"))
+        untaken = _untaken(outcome, readings)
+        self.note(known, (each.reason for each in (*refused, *untaken)))
         offer = Offer(
-            known.source_id, now_ms, series, seq, rejected + len(refused), _skew(readings, sent_ms, now_ms),
-            columns=outcome.columns,
+            known.source_id, now_ms, series, seq, rejected + len(refused) + len(untaken),
+            _skew(readings, sent_ms, now_ms), columns=outcome.columns,
         )  # fmt: skip
-        return Taken(offer, refused, len(outcome.ignored))
+        return Taken(offer, refused, untaken, len(outcome.ignored) - len(untaken))
 
     def mapped(self, source: Source, readings: list[Reading]) -> tuple[list[Mapped], list[str]]:
         """Series of ours of readings that were taken before, and why some are none."""
@@ -124,6 +130,22 @@ class Intake:
         """Ends its threads."""
         self.directory.close()
         self._thread.shutdown(wait=True)
+
+
+def _untaken(outcome: Outcome, readings: Sequence[Reading]) -> list[Rejected]:
+    """Of what was ignored that of which the sender should know; where a series came in pieces, by its first."""
+    found = [each for each in outcome.ignored if each.why in UNTAKEN]
+    if not found:
+        return []
+    places: dict[tuple[object, ...], int] = {}
+    for index, reading in enumerate(readings):
+        places.setdefault(_series(reading), index)
+    at = [places.get(_series(outcome.readings[each.index]), len(readings)) for each in found]
+    return [Rejected(index, f"{each.name[:80]}: {each.reason}") for index, each in zip(at, found, strict=True)]
+
+
+def _series(reading: Reading) -> tuple[object, ...]:
+    return (reading.name, reading.kind, reading.is_delta, *reading.labels.items())
 
 
 def _known(source: Source) -> Known:

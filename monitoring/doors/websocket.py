@@ -223,7 +223,7 @@ class Connection:
 
 
 def _ack(number: int, message: Message, taken: Taken) -> Ack:
-    rejected = [*message.rejected, *(_placed(each, message) for each in taken.rejected)]
+    rejected = [*message.rejected, *(_placed(each, message) for each in (*taken.rejected, *taken.untaken))]
     rejected.sort(key=lambda each: each.index)
     more = max(0, len(rejected) - MOST_REJECTED)
     return Ack(number, taken.offer.points, rejected[:MOST_REJECTED], more, taken.ignored)

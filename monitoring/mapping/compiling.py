@@ -12,7 +12,9 @@ from monitoring.signals import FROM_ROLE, PLACE, SIGNALS, VALUES
 
 type Labels = tuple[tuple[str, str], ...]
 type AliasKey = tuple[str, Labels]
-type Why = Literal["unknown", "listed", "condition", "alias", "duplicate", "kind", "value", "label", "ranks", "start"]
+type Why = Literal[
+    "unknown", "listed", "condition", "alias", "duplicate", "kind", "value", "below", "label", "ranks", "start"
+]
 """Why a series is not taken, for whoever groups them; `unknown`: no mapping has it, `listed`: a mapping says why."""
 
 OPERATORS_OWN = ("datacenter", "cluster", "role")

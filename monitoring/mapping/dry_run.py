@@ -140,7 +140,7 @@ def _warnings(
     told = [
         f"{each.name}: {each.reason}"
         for each in ignored
-        if each.why in ("duplicate", "value", "ranks", "label", "kind")
+        if each.why in ("duplicate", "value", "below", "ranks", "label", "kind")
     ]
     told += [_coarse(each) for each in taken if each.target.rule.signal == "uncached_tokens"]
     told += [_twin(each, lookup) for each in ignored if each.why == "alias"]

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from monitoring.mapping.combining import Ignored, Key, Members, Taken, combined
-from monitoring.mapping.compiling import AliasKey, Compiled, Labels, Resolved, Target, start_key
+from monitoring.mapping.compiling import AliasKey, Compiled, Labels, Resolved, Target, Why, start_key
 from monitoring.mapping.schema import Rule
 from monitoring.mapping.straight import LONG_WAY, Straight
 from monitoring.readings import Histogram, Point, Reading, joined
@@ -41,6 +41,8 @@ class Outcome:
     ignored: list[Ignored]
     columns: Columns | None = None
     """What went straight (see `monitoring.mapping.straight`)."""
+    readings: Sequence[Reading] = ()
+    """Of which `ignored` has the places, where some were joined."""
 
 
 @dataclass(slots=True)
@@ -104,12 +106,25 @@ def map_message(readings: Sequence[Reading], labels: Mapping[str, str], compiled
         met = _met(readings, labels, compiled, state)
     parted = state.straight.part(readings, [each.number for each in met])
     if parted is None:
-        return _mapped(list(enumerate(readings)), met, compiled, state)
+        outcome = _mapped(list(enumerate(readings)), met, compiled, state)
+        outcome.readings = readings
+        return outcome
     # First what goes the long way: there it may be told since when the others have been counting.
     rest = [(at, readings[at]) for at in parted.rest]
     outcome = _mapped(rest, [met[at] for at in parted.rest], compiled, state)
     outcome.columns = state.straight.columns(parted, state.starts)
+    outcome.readings = readings
     return outcome
+
+
+def place(series: Mapped, readings: Sequence[Reading], state: State) -> int:
+    """Of the readings that are this series of ours the first; behind all of them where none is."""
+    for index, reading in enumerate(readings):
+        met = state.known.get((reading.name, reading.kind, reading.is_delta, *reading.labels.items()))
+        targets = () if met is None else met.resolved.targets
+        if any((each.rule.signal, each.labels) == (series.signal, series.labels) for each in targets):
+            return index
+    return len(readings)
 
 
 def _mapped(readings: Sequence[tuple[int, Reading]], met: Sequence[Met], compiled: Compiled, state: State) -> Outcome:
@@ -261,7 +276,7 @@ def _taken(index: int, reading: Reading, target: Target, state: State) -> Taken 
         return Ignored(index, reading.name, "kind", kind.reason)
     points = tuple(each for each in _converted(reading.points, target.rule, kind) if each is not None)
     if not points:
-        return Ignored(index, reading.name, "value", _no_value(reading.points[0].value, target.rule))
+        return Ignored(index, reading.name, *_no_value(reading.points[0].value, target.rule))
     start_ms = None if kind == "gauge" else _start(target, state)
     if start_ms is not None and not reading.is_delta:
         points = tuple(Point(each.ts_ms, each.value, each.start_ms or start_ms) for each in points)
@@ -336,10 +351,12 @@ def _of_histogram(point: Point, value: Histogram, rule: Rule, kind: str) -> Poin
     return Point(point.ts_ms, Histogram(bounds, value.counts, value.total * rule.scale), point.start_ms)
 
 
-def _no_value(value: float | Histogram, rule: Rule) -> str:
+def _no_value(value: float | Histogram, rule: Rule) -> tuple[Why, str]:
     """Why none of a reading's points is taken, by its first."""
     if isinstance(value, Histogram):
-        return "does not tell its sum"
+        return "value", "does not tell its sum"
     if value in rule.unknown:
-        return f"{value:g} says that it is not known"
-    return f"{value:g} is less than nothing" if math.isfinite(value * rule.scale) else f"{value:g} is no value"
+        return "value", f"{value:g} says that it is not known"
+    if not math.isfinite(value * rule.scale):
+        return "value", f"{value:g} is no value"
+    return "below", f"{value:g} is less than nothing"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
@@ -76,11 +76,13 @@ class Day:
         for name, value in (("duration", self.duration_s), ("load", self.load)):
             if not 0 < value < math.inf:
                 raise ValueError(f"the {name} must be positive and finite, got {value:g}")
-        spans: tuple[Burst | BrownOut | Silence, ...] = (*self.bursts, *self.brown_outs, *self.silences)
-        for span in spans:
+        spans: Sequence[tuple[str, Sequence[Burst | BrownOut | Silence]]] = (
+            ("burst", self.bursts), ("brown-out", self.brown_outs), ("silence", self.silences),
+        )  # fmt: skip
+        for what, span in [(what, each) for what, those in spans for each in those]:
             if not 0 <= span.begin_s < span.end_s < math.inf:
                 begin, end = f"{span.begin_s:g}", f"{span.end_s:g}"
-                raise ValueError(f"must begin at 0 s or later and end after that, got {begin} to {end} s")
+                raise ValueError(f"a {what} must begin at 0 s or later and end after that, got {begin} to {end} s")
         for burst in self.bursts:
             if not 0 < burst.factor < math.inf:
                 raise ValueError(f"the factor of a burst must be positive, got {burst.factor:g}")

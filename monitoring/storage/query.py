@@ -15,6 +15,7 @@ from monitoring.storage.rollups import (
     MS,
     RESOLUTIONS_S,
     Array,
+    Ints,
     Rows,
     Samples,
     intervals,
@@ -79,9 +80,9 @@ def _line(series: Series, asked: Window) -> Line:
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = np.where(rows.count > 0, rows.sum * MS / rows.span_ms if rates else rows.sum / rows.count, np.nan)
     low, high, clamped = rows.min, rows.max, np.zeros(0, bool)
-    if rates and (most := _capacity(series, asked)):
+    if rates and (most := _capacity(series, asked, rows.bucket_ms)) is not None:
         clamped = high > most
-        mean, low, high = (np.minimum(values, most) for values in (mean, low, high))
+        mean, low, high = (np.fmin(values, np.where(np.isfinite(values), most, np.nan)) for values in (mean, low, high))
     return _joined(Line(series, rows.bucket_ms.tolist(), _nulls(mean), _nulls(low), _nulls(high), clamped.tolist()))
 
 
@@ -117,7 +118,8 @@ def _none() -> Rows:
     return Rows(none, none, nothing, nothing, nothing, nothing, nothing, none, none)
 
 
-def _rollups(series: Series, asked: Window) -> list[tuple[Any, ...]]:
+def rollups(series: Series, asked: Window) -> list[tuple[Any, ...]]:
+    """Start, min, max, sum, count, last, its time, span and counts of a series' buckets."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT bucket_ms, min, max, sum, count, last, last_ms, span_ms, counts FROM monitoring_rollup "
@@ -129,7 +131,7 @@ def _rollups(series: Series, asked: Window) -> list[tuple[Any, ...]]:
 
 
 def _stored(series: Series, asked: Window) -> Rows:
-    found = _rollups(series, asked)
+    found = rollups(series, asked)
     if not found:
         return _none()
     parts = list(zip(*found, strict=True))[:8]
@@ -151,15 +153,29 @@ def _stored(series: Series, asked: Window) -> Rows:
     )
 
 
-def _capacity(series: Series, asked: Window) -> float | None:
-    """What the link of a series carries, as was told last; None where nobody says."""
+def _capacity(series: Series, asked: Window, bucket_ms: Ints) -> Array | None:
+    """What the link of a series carried at most in each bucket; NaN, or None at all, where nobody says."""
     signal = CAPACITY.get(series.signal)
-    if signal is None:
+    if signal is None or not bucket_ms.size:
         return None
-    link = series.labels.get("link")
-    found = Series.objects.filter(signal=signal, labels__link=link).values_list("pk", flat=True)
-    told = [(ts_ms, value) for _, ts_ms, value, _, _ in tables.newest(list(found)) if ts_ms < asked.end_ms and value]
-    return float(max(told)[1]) if told else None
+    of_link = Series.objects.filter(signal=signal, labels__link=series.labels.get("link"))
+    found = [_told(each, asked, bucket_ms) for each in of_link]
+    return np.fmax.reduce(found) if found else None
+
+
+def _told(capacity: Series, asked: Window, bucket_ms: Ints) -> Array:
+    """A capacity in each bucket: the most of what was told in it, before it and, if nothing in it, after it. It may
+    have changed at any time between two tellings, and a rate be of an interval that begins before its bucket."""
+    rows = _raw(capacity, asked) if asked.resolution_s == 0 else _stored(capacity, asked)
+    before = tables.last_value(capacity.pk, asked.start_ms)
+    # one entry before all and one behind all, so that every bucket has neighbours
+    highest = np.concatenate([[before], rows.max, [np.nan]])
+    last = np.concatenate([[before], rows.last, [np.nan]])
+    times = np.concatenate([[NEVER], rows.bucket_ms])
+    at = np.searchsorted(times, bucket_ms, "right") - 1
+    is_in = times[at] == bucket_ms
+    found = np.where(is_in, np.fmax(last[at - 1], highest[at]), np.fmax(last[at], highest[at + 1]))
+    return np.where(found > 0, found, np.nan)
 
 
 def _joined(line: Line) -> Line:
@@ -207,7 +223,7 @@ def _histogram(series: Series, asked: Window) -> Line:
 def _observed(series: Series, asked: Window) -> list[tuple[int, Array, float]]:
     """Time, counts and total of every increase in the window."""
     if asked.resolution_s:
-        rows = _rollups(series, asked)
+        rows = rollups(series, asked)
         return [(row[0], np.frombuffer(bytes(row[8]), histograms.DOUBLE), row[3]) for row in rows if row[8]]
     stored = [histograms.observed(row) for row in tables.samples(series.pk, asked.start_ms, asked.end_ms)]
     found = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -110,6 +111,21 @@ def newest(series: Sequence[int]) -> list[Row]:
             )
             found += cursor.fetchall()
     return found
+
+
+def last_value(series: int, before_ms: int) -> float:
+    """The last value of a gauge before a time, also where only rollups of it are kept; NaN where there is none."""
+    with connection.cursor() as cursor:
+        for asked in (
+            "SELECT value FROM monitoring_sample WHERE series_id = %s AND ts_ms < %s ORDER BY ts_ms DESC LIMIT 1",
+            "SELECT last FROM monitoring_rollup WHERE series_id = %s AND bucket_ms < %s AND resolution_s = 600 "
+            "ORDER BY bucket_ms DESC LIMIT 1",
+        ):
+            cursor.execute(asked, [series, before_ms])
+            found = cursor.fetchone()
+            if found and found[0] is not None:
+                return float(found[0])
+    return math.nan
 
 
 def rollup(series: int, resolution_s: int, bucket_ms: int) -> Row | None:

@@ -9,6 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
 from rest_framework import status
+from rest_framework.exceptions import ValidationError
 from rest_framework.response import Response
 from rest_framework.views import exception_handler as rest_exception_handler
 
@@ -89,15 +90,39 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
         return Response({"errors": [said.as_json()]}, status=status.HTTP_413_REQUEST_ENTITY_TOO_LARGE)
     response = rest_exception_handler(error, context)
     if response is not None:
-        response.data = {"errors": [one.as_json() for one in _errors(response.data)]}
+        given = _given(context.get("request")) if isinstance(error, ValidationError) else {}
+        response.data = {"errors": [one.as_json() for one in _errors(response.data, given)]}
     return response
 
 
-def _errors(said: Any) -> list[FieldError]:
+def _given(request: Any) -> Any:
+    """What the request says, by field."""
+    if request is None:
+        return {}
+    return request.query_params if request.method in ("GET", "HEAD") else request.data
+
+
+def _errors(said: Any, given: Any) -> list[FieldError]:
     """What the framework says of a request: one `detail`, or sentences by field."""
     if isinstance(said, dict):
-        return [FieldError(None if field == "detail" else field, None, _sentence(said[field])) for field in said]
-    return [FieldError(None, None, _sentence(said))]
+        return [_error(None if field == "detail" else field, said[field], given) for field in said]
+    return [_error(None, said, given)]
+
+
+def _error(field: str | None, said: Any, given: Any) -> FieldError:
+    return FieldError(field, None if field is None else _at(given, field), _sentence(said))
+
+
+def _at(given: Any, field: str) -> Any:
+    """The value of a dotted field as it was given; None where there is none, or a file."""
+    for name in field.split("."):
+        if isinstance(given, list) and name.isdigit() and int(name) < len(given):
+            given = given[int(name)]
+        elif isinstance(given, Mapping):
+            given = given.get(name)
+        else:
+            return None
+    return given if isinstance(given, (str, int, float, bool, list, dict)) else None
 
 
 def _sentence(said: Any) -> str:

@@ -7,7 +7,8 @@ import json
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from django.test import Client
+from asgiref.sync import async_to_sync
+from django.test import AsyncClient, Client
 
 from monitoring.models import Frame, Source
 from monitoring.readings import Histogram, Point
@@ -75,12 +76,19 @@ def test_all_series_are_listed():
         ({"signal": "ttft_s", "start": T0 + 62_000}, "start"),
         ({"signal": "ttft_s", "points": "1"}, "points"),
         ({"signal": "ttft_s", "points": "many"}, "points"),
+        ({"signal": "ttft_s", "start": "-99999999999999d"}, "start"),
+        ({"signal": "ttft_s", "start": "-30000d"}, "start"),
+        ({"signal": "ttft_s", "start": "\u0663"}, "start"),
+        ({"signal": "ttft_s", "lnik": "wan"}, "lnik"),
+        ({"signal": "ttft_s", "role": "king"}, "role"),
     ],
 )
 def test_what_cannot_be_asked_is_refused_by_field(query, field):
     answer = get(**query)
     assert answer.status_code == 400
-    assert [error["field"] for error in answer.json()["errors"]] == [field]
+    assert [(error["field"], error["value"]) for error in answer.json()["errors"]] == [
+        (field, None if field not in query else str(query[field]))
+    ]
 
 
 def test_a_window_is_told_by_how_long_ago_it_was():
@@ -98,6 +106,31 @@ def test_samples_are_had_as_csv_and_as_parquet_alike():
     assert len(table) == 10
 
 
-def test_an_export_of_a_year_is_refused():
-    answer = Client().get("/api/v1/live/export/", {"signal": "ttft_s", "start": "-365d"})
+def test_rollups_are_exported_for_windows_of_which_samples_are_no_longer_kept():
+    address, asked = "/api/v1/live/export/", {"signal": "link_egress_bits", "link": "wan", "resolution_s": 10}
+    lines = list(csv.DictReader(io.StringIO(b"".join(get(address, **asked).streaming_content).decode())))
+    table = pq.read_table(pa.BufferReader(get(address, **asked, **{"as": "parquet"}).content)).to_pylist()
+    # a counter of 1e9 bit each second: the first bucket has no sample before it, the last one only its first second
+    assert [float(line["sum"]) for line in lines] == [9e9, *[1e10] * 5, 1e9]
+    assert [row["sum"] for row in table] == [9e9, *[1e10] * 5, 1e9]
+    assert {row["max"] for row in table} == {1e9}
+
+
+def test_a_server_sends_an_export_as_it_reads_it():
+    async def parts():
+        answer = await AsyncClient().get("/api/v1/live/export/", {"signal": "ttft_s", "start": T0, "end": T0 + 61_000})
+        assert answer.is_async
+        return [part async for part in answer.streaming_content]
+
+    lines = b"".join(async_to_sync(parts)()).decode().splitlines()
+    assert len(lines) == 1 + 10
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [({}, "start"), ({"resolution_s": 60, "start": "-500d"}, "start"), ({"resolution_s": 7}, "resolution_s")],
+)
+def test_an_export_of_too_much_is_refused(given, field):
+    answer = Client().get("/api/v1/live/export/", {"signal": "ttft_s", "start": "-365d", **given})
     assert answer.status_code == 400
+    assert answer.json()["errors"][0]["field"] == field

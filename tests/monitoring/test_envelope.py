@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from monitoring.readings import Histogram, Malformed, Point, Reading
 from monitoring.sources import envelope, frames
 from monitoring.wire import Mapped, packed, unpacked
+from tests.monitoring.fuzzing import thoroughly
 
 NOW_MS = 1_790_000_000_000
 
@@ -115,7 +116,7 @@ FIELDS = st.sampled_from(["name", "kind", "labels", "points", "is_delta"])
 KEYS = st.sampled_from(["v", "seq", "readings", "metrics", "name", "fields", "kind", "counter", "timestamp", "tags"])
 
 
-@settings(max_examples=50)
+@thoroughly
 @given(
     st.binary(max_size=200) | st.dictionaries(KEYS, VALUES | st.just(1)).map(lambda found: json.dumps(found).encode())
 )
@@ -127,7 +128,7 @@ def test_whatever_comes_is_read_or_refused(body):
     assert len(found.places) == len(found.readings)
 
 
-@settings(max_examples=50)
+@thoroughly
 @given(st.lists(st.builds(lambda field, value: {**reading(), field: value}, FIELDS, VALUES), max_size=4))
 def test_every_reading_is_taken_or_rejected(readings):
     found = envelope.decode(frame(*readings))

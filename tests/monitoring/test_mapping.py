@@ -87,7 +87,7 @@ def test_increases_stay_increases():
 
 def test_a_counter_below_zero_is_no_value():
     lookup = own({"metric": "m", "signal": "requests"})
-    assert whys(map_readings([reading("m", -1.0)], {}, lookup, State()).ignored) == {"m": "value"}
+    assert whys(map_readings([reading("m", -1.0)], {}, lookup, State()).ignored) == {"m": "below"}
 
 
 # --- speeds

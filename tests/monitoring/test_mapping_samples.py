@@ -1,5 +1,6 @@
 """Pages that real systems made, where they are at hand: the values noted when they were taken, and their traps."""
 
+import functools
 import json
 
 import pytest
@@ -51,6 +52,28 @@ def test_a_page_is_read_with_the_values_that_it_has(name, series, value):
     found, rejected = readings(page(name), TS)
     assert not rejected
     assert value_of(found, wanted.name, wanted.labels) == pytest.approx(float(value))
+
+
+@functools.cache
+def reported(name):
+    return dry_run(page(name), shipped().values(), {})
+
+
+@pytest.mark.parametrize(("name", "series", "value"), told())
+def test_the_dry_run_of_a_page_has_each_of_them_in_our_unit_or_says_why_not(name, series, value):
+    (wanted,), _ = readings(f"{series} {value}", TS)
+    rows = [
+        row
+        for row in reported(name).rows
+        if row.labels == wanted.labels and wanted.name in (row.name, f"{row.name}_sum", f"{row.name}_count")
+    ]
+    assert rows
+    for row in rows:
+        assert bool(row.meanings) != (row.why is not None and bool(row.reason))
+        for meaning in row.meanings:
+            shown = meaning.observations if wanted.name == f"{row.name}_count" else meaning.value
+            # octets are shown as bits, Mbit/s as bit/s, percent as shares
+            assert shown in [pytest.approx(scale * float(value)) for scale in (1, 8, 1e6, 0.01)]
 
 
 def by_link(series, signal):

@@ -152,7 +152,7 @@ def test_a_rank_that_went_straight_is_missed_in_the_sum_when_a_second_one_comes(
 def test_a_value_that_says_nothing_is_told_and_the_others_go_straight():
     readings = [reading("octets", -1.0), reading("usage", 50.0, "gauge")]
     outcome = map_message(readings, {}, LOOKUP, State())
-    assert [(each.index, each.why) for each in outcome.ignored] == [(0, "value")]
+    assert [(each.index, each.why) for each in outcome.ignored] == [(0, "below")]
     assert [each.signal for each in unfolded(outcome.columns)] == ["kv_cache_utilisation"]
 
 

@@ -89,6 +89,24 @@ def test_a_rate_beyond_what_the_link_carries_is_clamped_and_flagged(source):
     assert line.clamped == [False, False, True, False]
 
 
+@pytest.mark.parametrize("points", [600, 60])
+def test_a_rate_is_held_against_what_the_link_carried_then(source, points):
+    capacity = gauge([10e9] * 60 + [1e9] * 540, signal="link_capacity_bps")
+    bits = counter(np.cumsum([0] + [8e9] * 59 + [2e9] * 10 + [0.5e9] * 530))
+    store(source, capacity, bits)
+    line = read("link_egress_bits", 600, points)
+    told = zip(line.ts_ms, line.high, line.clamped, strict=True)
+    rates = {(ts_ms - T0) // 1000: (high, flag) for ts_ms, high, flag in told}
+    assert rates[50] == (8e9, False)
+    # the second, or ten seconds, in which the capacity fell still had the larger one
+    assert rates[60] == (2e9, False)
+    assert rates[70 if points == 60 else 65] == ((0.5e9, False) if points == 60 else (1e9, True))
+    (line,) = lines(matching("link_egress_bits", {}), window(T0, T0 + 50_000, 5))
+    assert not any(line.clamped)
+    (line,) = lines(matching("link_egress_bits", {}), window(T0 + 62_000, T0 + 68_000))
+    assert set(filter(None, line.high)) == {1e9}
+
+
 def test_absent_is_not_zero(source):
     assert matching("link_egress_bits", {}) == []
     store(source, counter([5]))

@@ -169,22 +169,29 @@ async def test_readings_are_rejected_by_their_place_and_all_others_stored(secret
         reading(now + 120_000, labels={"link": "c"}),
         reading(now, name="nobody_knows_it"),
         reading(now, labels={"link": "d\0"}),
+        reading(now, kind="counter", labels={"link": "e"}),
+        reading(now, name="requests", kind="counter", points=[[now, -5]]),
+        reading(now, name="queued_requests", labels={"stage": "kitchen"}),
     ]
     async with taking() as intake, Socket(secret) as socket:
         await socket.answer()
         await socket.send(json.dumps({"v": 1, "seq": 1, "readings": readings}))
         answer = await socket.answer()
-        assert intake.reasons(await asked(lambda: Source.objects.get().pk))[0] == ("has no points", 1)
+        noted = intake.reasons(await asked(lambda: Source.objects.get().pk))
     assert (answer["accepted"], answer["ignored"]) == (1, 1)
-    assert [each["index"] for each in answer["rejected"][:3]] == [1, 2, 3]
+    assert [each["index"] for each in answer["rejected"]] == [1, 2, 3, 5, 6, 7, 8]
     said = [each["reason"] for each in answer["rejected"]]
     assert said == [
         "has no points",
         "link_rtt_s: is older than 10 min",
         "link_rtt_s: is more than 60 s ahead of our clock",
         "link_rtt_s: label link has a character that cannot be stored",
+        "link_rtt_s: is a counter, and the mapping does not say (kind) that it is a gauge",
+        "requests: -5 is less than nothing",
+        "queued_requests: stage is kitchen, of which the mapping knows no stage; it knows prefill, transfer, decode",
     ]
-    assert (await asked(Source.objects.get)).rejected == 4
+    assert {reason for reason, _ in noted} == set(said)
+    assert (await asked(Source.objects.get)).rejected == 7
 
 
 async def test_frames_of_many_series_are_stored_as_they_were_sent_whatever_else_is_in_them(secret):
