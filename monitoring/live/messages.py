@@ -120,6 +120,8 @@ class Target(msgspec.Struct):
     egress_bps: float | None = None
     ttft_mean_s: float | None = None
     ttft_p90_s: float | None = None
+    utilisation: dict[str, float | None] = {}
+    """By stage, as of an advice."""
 
 
 class AdviceNow(msgspec.Struct):

@@ -158,6 +158,7 @@ def _target(point: Point) -> Target:
         egress_bps=finite(point.egress_bps),
         ttft_mean_s=_ttft(point, "mean"),
         ttft_p90_s=_ttft(point, "p90"),
+        utilisation={stage.value: finite(busy) for stage, busy in (point.utilisation or {}).items()},
     )
 
 

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.browser.live_screen import Screen
 from tests.patience import UNTIL_ANSWER_S, UNTIL_SHOWN_MS
 from tests.stack.installation import PASSWORD, ROOT, Installation
 
@@ -159,3 +160,9 @@ def visit(chromium, server):
 @pytest.fixture
 def visitor(visit):
     return visit()
+
+
+@pytest.fixture
+def screen(visit):
+    """Opens tabs that look at the live screen before a server that says what the test tells it."""
+    return lambda **options: Screen(visit(), **options)

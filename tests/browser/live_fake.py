@@ -13,6 +13,10 @@ BOUNDS = [256.0 * 2**power for power in range(10)]
 COUNTS = {"local": [4, 9, 21, 44, 71, 96, 40, 0, 0, 0, 0], "remote": [0, 0, 0, 0, 0, 0, 52, 88, 61, 22, 0]}
 
 
+SPREAD = {"mean": 1.0, "low": 0.9, "high": 1.1}
+"""Of a step in history."""
+
+
 def value(number, ts_ms, age="live"):
     return {"value": number, "ts_ms": ts_ms, "age": age}
 
@@ -40,23 +44,37 @@ def points(ts_ms, brown_out=None):
     }  # fmt: skip
 
 
+def target(t, rps, egress, mean, p90):
+    busy = {"prfaas": 0.5, "link": 0.8, "pd_p": 0.77, "pd_d": 0.49}
+    return {
+        "threshold_tokens": t, "lambda_max_rps": rps, "egress_bps": egress, "ttft_mean_s": mean, "ttft_p90_s": p90,
+        "utilisation": busy,
+    }  # fmt: skip
+
+
 def advice(at, ts_ms):
     t = at["recommended_threshold_tokens"]
     return {
-        "at_ms": ts_ms, "objective": "throughput", "reason": "link_near_limit", "problems": [],
+        "at_ms": ts_ms, "objective": "throughput", "reason": "link_busy", "problems": [],
         "sentence": "Link wan at 96 % of 6 Gbps and rising: raise t from 19.6K to 21.7K; "
         "Λ_max 2.75 req/s instead of 2.61; "
         "converting one decode node would give 3.00.",
-        "threshold_tokens": t, "threshold_low": 0.97 * t, "threshold_high": 1.03 * t, "other_threshold_tokens": 0.8 * t,
+        "threshold_tokens": t, "threshold_low": 0.97 * t, "threshold_high": 1.03 * t, "confidence": 0.97,
+        "other_threshold_tokens": 18_100.0,
+        "objectives": {
+            "throughput": target(22_300.0, 2.81, 4.9e9, 2.24, 3.7), "ttft": target(18_100.0, 2.44, 6.0e9, 2.05, 3.4),
+        },
         "instances": {"prfaas": 4, "prefill": 4, "decode": 4}, "lambda_max_rps": {"current": 2.61, "recommended": 2.75},
-        "lambda_max_converted_rps": 3.0, "conversion_s": 410.0, "egress_bps": {"current": 5.76e9, "recommended": 5.1e9},
+        "converted_instances": {"prfaas": 4, "prefill": 4, "decode": 4}, "lambda_max_converted_rps": 3.0,
+        "conversion_s": 410.0, "conversion_lost_requests": 12.4, "link_carries_bps": 6e9, "unknown": ["retransmits"],
+        "egress_bps": {"current": 5.76e9, "recommended": 5.1e9},
         "ttft_mean_s": {"current": 2.31, "recommended": 2.22}, "ttft_p90_s": {"current": 4.02, "recommended": 3.61},
         "utilisation": {
             "prfaas": {"current": 0.61, "recommended": 0.55}, "link": {"current": 0.96, "recommended": 0.85},
             "pd_p": {"current": 0.72, "recommended": 0.74}, "pd_d": {"current": 0.49, "recommended": 0.61},
         },
         "binding": "link", "samples": 1843.0,
-        "drift": [{"what": "T_prefill of PrfaaS", "ratio": 1.04, "low": 0.98, "high": 1.1, "is_off": False}],
+        "drift": [{"what": "prefill_s.remote", "ratio": 1.04, "low": 0.98, "high": 1.1, "is_off": False}],
     }  # fmt: skip
 
 
@@ -90,6 +108,16 @@ def watch_now(ts_ms, brown_out=None, **changes):
         "tpot_s": {}, "lengths": {"bounds": BOUNDS, "counts": COUNTS, "window_s": 900.0, "ts_ms": ts_ms, "age": "live"},
         "advice": advice(at, ts_ms), "points": at, **changes,
     }  # fmt: skip
+
+
+def unmeasured(ts_ms):
+    """The same watch while there is a source that has sent nothing of it."""
+    unknown = value(None, None, "absent")
+    setting = unknown | {"origin": "unknown", "by": ""}
+    return watch_now(
+        ts_ms, links=[], roles=[], requests_rps={"local": unknown, "remote": unknown}, offload=unknown,
+        threshold_tokens=setting, lengths=None, advice=None, points=dict.fromkeys(points(ts_ms)),
+    )  # fmt: skip
 
 
 SOURCES = [
@@ -126,7 +154,7 @@ class FakeLive:
         self.seq, self.now_ms = 100, START_MS
         self.watches = [WATCH] if has_watch else []
         self.stored, self.sockets, self.asked = [], [], []
-        self.refuses = self.is_gone = self.is_slow = self.has_gap = self.is_known = False
+        self.refuses = self.is_gone = self.is_slow = self.has_gap = self.is_known = self.is_unmeasured = False
         self.waiting = []
         self.holes, self.posted, self.refusal = [], [], None
         self.changes, self.notes = {}, NOTES
@@ -150,9 +178,8 @@ class FakeLive:
             self.sockets[-1].send(json.dumps(snapshot))
 
     def snapshot(self):
-        watches = [
-            watch_now(self.now_ms, self.brown_out, **self.changes) | {"name": each["name"]} for each in self.watches
-        ]
+        now = unmeasured(self.now_ms) if self.is_unmeasured else watch_now(self.now_ms, self.brown_out, **self.changes)
+        watches = [now | {"name": each["name"]} for each in self.watches]
         has = bool(watches)
         return {
             "v": 1, "seq": self.seq, "ts_ms": self.now_ms, "watches": watches, "sources": SOURCES if has else [],
@@ -248,9 +275,11 @@ class FakeLive:
             for at in range(start // step * step, end, step)
             if at < self.now_ms and not any(begin <= at < end for begin, end in self.holes)
         ]
+        if self.is_unmeasured:  # the names of all lines, of which nothing is known
+            nothing = {name: [None] * len(times) for name in SPREAD}
+            return {"step_ms": step, "ts_ms": times, "lines": dict.fromkeys(points(start), nothing), "lengths": None}
         rows = [points(at, self.brown_out) for at in times]
         lines = {
-            key: {name: [row[key] for row in rows] for name in ("mean", "low", "high")}
-            for key in (rows[0] if rows else {})
+            key: {name: [factor * row[key] for row in rows] for name, factor in SPREAD.items()} for key in points(start)
         }
         return {"step_ms": step, "ts_ms": times, "lines": lines, "lengths": None}

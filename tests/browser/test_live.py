@@ -9,106 +9,27 @@ from urllib.parse import parse_qs
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.live_fake import START_MS, FakeLive, points
-from tests.browser.test_accessibility import complaints, draw_all
+from tests.browser.live_fake import START_MS, WATCH, points
+from tests.browser.live_screen import Screen
 
-SHORT = "/live/?range=5m&zone=utc"
 AFTER = re.compile("^12:0(0:0[1-9]|0:[1-5]|[1-9])")
 """A time later than that of the first snapshot; how much later hangs on the machine."""
-
-
-class Screen:
-    """One tab that looks at the fake."""
-
-    def __init__(self, visitor, **options):
-        self.visitor, self.page = visitor, visitor.page
-        self.fake = FakeLive(self.page, **options)
-
-    def open(self, address=SHORT):
-        # Timers are the test's: nobody waits for seconds to pass.
-        self.page.clock.install()
-        self.visitor.open(address)
-        return self
-
-    def later(self, ms):
-        self.page.clock.fast_forward(ms)
-
-    @property
-    def connection(self):
-        return self.page.locator("[data-connection-text]")
-
-    def out(self, cell, name):
-        return self.page.locator(f'[data-cell="{cell}"] [data-out="{name}"]')
-
-    @property
-    def egress(self):
-        return self.page.locator('[data-link-cell] [data-out="egress"]')
-
-    def table(self, chart="egress"):
-        """The rows behind a chart."""
-        figure = self.page.locator(f'[data-chart="{chart}"]')
-        figure.scroll_into_view_if_needed()
-        expect(figure.locator(".main-svg").first).to_be_visible()
-        figure.locator("summary").click()
-        return figure.locator("tbody")
-
-    def forgive(self):
-        """The browser itself complains of what it cannot reach; that is what the test is about."""
-        self.visitor.complaints = [text for text in self.visitor.complaints if "ERR_" not in text]
-
-
-@pytest.fixture
-def screen(visit):
-    return lambda **options: Screen(visit(), **options)
-
-
-def test_what_is_and_what_should_be_stand_side_by_side(screen):
-    here = screen().open()
-    expect(here.connection).to_have_text("live")
-    here.fake.tick()
-    expect(here.egress).to_have_text(f"{points(START_MS + 1000)['egress_bps.wan'] / 1e9:.2f}")
-    expect(here.out("threshold", "current")).to_have_text("19,600")
-    expect(here.out("threshold", "wanted")).to_have_text("21,560")
-    expect(here.out("split", "current")).to_have_text("3 / 5")
-    expect(here.out("split", "wanted")).to_have_text("4 / 4")
-    expect(here.out("binding", "binding")).to_have_text("Link")
-    expect(here.page.locator("[data-sentence]")).to_contain_text("raise t from 19.6K to 21.7K")
-    expect(here.page.locator('[data-alerts] tr[data-state="firing"]')).to_contain_text("egress above 90 %")
-    # By the server's clock, whatever this machine's says.
-    expect(here.page.locator("[data-clock]")).to_have_text(re.compile(r"^12:0\d:\d\d UTC$"))
-    expect(here.page.locator('[data-health] [data-key="pd-decode"]')).to_contain_text(re.compile(r"stale\s*[4-9]\d s"))
-    expect(here.page.locator("[data-events] tbody tr")).to_contain_text(["t set from 19,600", "provider works"])
-
-    # What nobody tells is unknown, and what is not valid is not recommended.
-    now = here.fake.stored[-1]["watches"][0]
-    unknown = {"value": None, "ts_ms": None, "age": "absent", "origin": "unknown", "by": ""}
-    here.fake.changes = {"threshold_tokens": unknown, "advice": now["advice"] | {"problems": ["t in force is unknown"]}}
-    here.fake.tick()
-    expect(here.out("threshold", "current")).to_have_text("unknown")
-    expect(here.out("threshold", "wanted")).to_have_text("–")
-    expect(here.page.locator("[data-problems]")).to_contain_text("t in force is unknown")
-
-
-def test_numbers_that_were_missed_are_asked_for_and_drawn(screen):
-    here = screen().open()
-    expect(here.connection).to_have_text("live")
-    here.fake.tick()
-    here.fake.tick(3, sent=False)
-    missed = here.fake.seq - 3
-    here.fake.tick()
-    rows = here.table()
-    for second in range(1, 6):
-        expect(rows).to_contain_text(f"12:00:0{second}")
-    assert f"ticks/?since={missed}" in here.fake.asked
 
 
 EGRESS = """() => {
   const { data } = document.querySelector('[data-chart="egress"] [data-plot]');
   return Array.from(data.find(({ name }) => name === "egress").y);
 }"""
+BAND = """() => {
+  const { data } = document.querySelector('[data-chart="egress"] [data-plot]');
+  const { x, y } = data.find(({ fill }) => fill === "toself");
+  const parts = [[]];
+  Array.from(y).forEach((value, at) => Number.isNaN(value) ? parts.push([]) : parts.at(-1).push([x[at], value]));
+  return parts.filter(({ length }) => length);
+}"""
 
 
-def test_what_nobody_has_is_a_gap_and_never_zero(screen):
+def test_what_nobody_has_is_a_gap_and_never_zero_and_what_was_missed_is_drawn(screen):
     here = screen()
     here.fake.holes = [(START_MS - 60_000, START_MS - 30_000), (START_MS, START_MS + 6000)]
     here.fake.tick(5, sent=False)
@@ -125,10 +46,31 @@ def test_what_nobody_has_is_a_gap_and_never_zero(screen):
     assert len(known) > 200
     assert min(known) > 4
 
+    # So are numbers that were missed on the way.
+    here.fake.tick(3, sent=False)
+    missed = here.fake.seq - 3
+    here.fake.tick()
+    here.later(10_000)  # a table is written anew each ten seconds
+    for second in range(5, 10):
+        expect(rows).to_contain_text(f"12:00:0{second}")
+    assert f"ticks/?since={missed}" in here.fake.asked
+
+    # Of steps of two seconds the least and the most are shaded, but not what lies between two stretches.
+    here.chart().locator("summary").click()
+    here.page.keyboard.press("2")
+    here.page.wait_for_function(f"() => ({EGRESS})().length > 400")
+    before, after, *_ = here.page.evaluate(BAND)
+    assert max(x for x, _ in before) < START_MS - 60_000
+    assert min(x for x, _ in after) == START_MS - 30_000
+    at = START_MS - 30_000
+    high, *_, low = [value for x, value in after if x == at]
+    assert (high, low) == pytest.approx([factor * points(at)["egress_bps.wan"] / 1e9 for factor in (1.1, 0.9)])
+
 
 def test_silence_is_said_and_what_stands_is_of_then(screen):
     here = screen().open()
     expect(here.connection).to_have_text("live")
+    here.chart()
     here.fake.tick()
     before = f"{points(START_MS + 1000)['egress_bps.wan'] / 1e9:.2f}"
     expect(here.egress).to_have_text(before)
@@ -166,17 +108,6 @@ def test_without_websockets_it_asks(screen):
     expect(here.connection).to_have_text("live")
 
 
-def test_a_server_that_began_anew_is_followed(screen):
-    here = screen().open()
-    expect(here.connection).to_have_text("live")
-    here.fake.seq = 0
-    here.fake.changes = {"offload": {"value": 0.25, "ts_ms": START_MS, "age": "stale"}}
-    here.fake.tick()
-    expect(here.out("offload", "offload")).to_have_text("25.0")
-    expect(here.page.locator('[data-cell="offload"]')).to_have_attribute("data-age", "stale")
-    expect(here.out("offload", "age")).to_have_text(re.compile(r"^stale: \d+ s old$"))
-
-
 def test_a_pause_has_an_address_and_the_back_button_leads_back(screen, visit):
     here = screen().open()
     expect(here.connection).to_have_text("live")
@@ -210,7 +141,7 @@ def test_a_pause_has_an_address_and_the_back_button_leads_back(screen, visit):
 def test_nothing_moves_under_who_drags_and_what_was_dragged_across_is_shown(screen):
     here = screen().open()
     expect(here.connection).to_have_text("live")
-    plot = here.page.locator('[data-chart="egress"] [data-plot]')
+    plot = here.chart().locator("[data-plot]")
     expect(plot.locator(".scatterlayer path.js-line").first).to_be_visible()
     box = plot.locator(".nsewdrag").bounding_box()
     middle = box["y"] + box["height"] / 2
@@ -248,9 +179,10 @@ def test_a_tab_in_the_background_draws_nothing_and_is_of_now_when_it_is_back(scr
     expect(here.egress).to_have_text(f"{points(here.fake.now_ms)['egress_bps.wan'] / 1e9:.2f}")
 
 
-def test_links_that_come_and_go_do_not_break_it(screen):
-    here = screen().open()
+def test_links_that_come_and_go_and_a_server_that_begins_anew_do_not_break_it(screen):
+    here = screen().open(height=900)
     expect(here.connection).to_have_text("live")
+    here.chart()
     sent = here.fake.tick()
     link = sent["watches"][0]["links"][0]
     here.fake.changes = {"links": [link, link | {"name": "backup"}], "points": {"egress_bps.backup": 1e9}}
@@ -263,6 +195,13 @@ def test_links_that_come_and_go_do_not_break_it(screen):
     expect(here.page.locator("[data-link-cell]")).to_have_count(0)
     here.page.get_by_label("Link", exact=True).select_option("all")
     expect(here.page.locator("[data-link-cell]")).to_have_count(1)
+
+    here.fake.seq = 0
+    here.fake.changes = {"offload": {"value": 0.25, "ts_ms": START_MS, "age": "stale"}}
+    here.fake.tick()
+    expect(here.out("offload", "offload")).to_have_text("25.0")
+    expect(here.page.locator('[data-cell="offload"]')).to_have_attribute("data-age", "stale")
+    expect(here.out("offload", "age")).to_have_text(re.compile(r"^stale: \d+ s old$"))
 
 
 def test_what_is_typed_is_sent_and_what_is_refused_stands_beside_its_field(screen):
@@ -313,11 +252,42 @@ def test_keys_a_kiosk_and_who_switches_keys_off(screen):
     expect(here.page).to_have_url(re.compile("range=1h"))
 
 
-def test_where_nothing_was_ever_sent_it_says_how_to_begin(screen):
-    here = screen(has_watch=False).open("/live/?range=3weeks")
-    expect(here.page.locator("[data-empty-state]")).to_contain_text("manage.py serve --demo")
+DRAWN = """() => {
+  window.drawn = 0;
+  const look = () => { window.drawn = Math.max(window.drawn, document.querySelectorAll(".main-svg").length); };
+  new MutationObserver(look).observe(document, { childList: true, subtree: true });
+}"""
+
+
+def test_where_nothing_was_sent_or_measured_it_says_so_once_until_something_comes(screen):
+    here = screen(has_watch=False).open("/live/?range=3weeks&zone=utc", height=900)
+    empty = here.page.locator("[data-empty-state]")
+    expect(empty).to_contain_text("manage.py serve --demo")
     expect(here.page.locator("[data-watched]")).not_to_be_visible()
     expect(here.page.locator("[data-notice]")).to_contain_text("no usable value for: range")
+
+    # A source is there, and a watch, but no value of it yet.
+    here.page.evaluate(DRAWN)
+    here.fake.is_unmeasured = True
+    here.fake.watches = [WATCH]
+    here.fake.tick()
+    expect(here.page.locator("[data-health] tbody tr")).to_have_count(3)
+    # In longer steps, whose names last until the next one.
+    here.page.keyboard.press("3")
+    expect(here.page).to_have_url(re.compile("range=1h"))
+    for _ in range(3):
+        here.fake.tick()
+        here.later(1000)
+    expect(empty).to_contain_text("Nothing of this watch has been measured in the time that is shown")
+    expect(here.page.locator("[data-charts]")).not_to_be_visible()
+    expect(here.page.locator("[data-strip]")).not_to_be_visible()
+    assert here.page.evaluate("drawn") == 0
+
+    here.fake.is_unmeasured = False
+    here.fake.tick()
+    here.chart()
+    expect(empty).not_to_be_visible()
+    expect(here.page.locator("[data-strip]")).to_be_visible()
 
 
 FEWEST = """(plot) => {
@@ -329,7 +299,7 @@ FEWEST = """(plot) => {
 
 def test_no_chart_is_blank_while_another_time_is_asked_for_or_cannot_be_had(screen):
     here = screen().open()
-    plot = here.page.locator('[data-chart="egress"] [data-plot]')
+    plot = here.chart().locator("[data-plot]")
     expect(plot.locator(".scatterlayer path.js-line").first).to_be_visible()
     plot.evaluate(FEWEST)
     here.fake.is_slow = True
@@ -358,10 +328,10 @@ def test_yesterday_is_drawn_beside_and_what_is_drawn_can_be_saved(screen):
     expect(here.page.locator("[data-clock]")).to_have_text(re.compile(r"^12:0\d:\d\d UTC$"))
     here.page.keyboard.press("y")
     expect(here.page).to_have_url(re.compile("compare=yesterday"))
-    expect(here.page.locator('[data-chart="egress"] .scatterlayer .js-line')).to_have_count(6)
+    chart = here.chart()
+    expect(chart.locator(".scatterlayer .js-line")).to_have_count(6)
     asked = [address for address in here.fake.asked if "history" in address]
     assert any(START_MS - 25 * 3_600_000 < int(parse_qs(each)["end"][0]) < START_MS - 23 * 3_600_000 for each in asked)
-    chart = here.page.locator('[data-chart="egress"]')
     with here.page.expect_download() as table:
         chart.get_by_role("button", name="CSV").click()
     header, *rows = csv.reader(Path(table.value.path()).read_text().splitlines())
@@ -373,77 +343,3 @@ def test_yesterday_is_drawn_beside_and_what_is_drawn_can_be_saved(screen):
     with here.page.expect_download() as picture:
         chart.get_by_role("button", name="PNG").click()
     assert Path(picture.value.path()).read_bytes().startswith(b"\x89PNG")
-
-
-def test_it_keeps_nobody_out_and_fits_a_phone(screen):
-    here = screen(brown_out=(START_MS - 120_000, START_MS - 30_000))
-    here.visitor.open(SHORT)
-    expect(here.connection).to_have_text("live")
-    here.page.locator("[data-advice] summary").click()
-    draw_all(here.page)
-    wrong = []
-    for theme in ("light", "dark"):
-        wrong += complaints(here.page, theme)
-        here.page.locator("[data-theme-toggle]").click()
-    assert not wrong, "\n".join(wrong)
-
-
-HEARD = """{
-  const Real = WebSocket;
-  window.WebSocket = class extends Real {
-    constructor(...given) {
-      super(...given);
-      window.heard = this;
-    }
-  };
-}"""
-EIGHT_HOURS = """
-async ([snapshot, from, to]) => {
-  const [watch] = snapshot.watches;
-  const egress = watch.points["egress_bps.wan"];
-  for (let second = from * 3600; second < to * 3600; second += 2) {
-    const [hour, ten] = [Math.floor(second / 3600), Math.floor(second / 600)];
-    for (const name of Object.keys(watch.points)) if (name.includes("of-hour")) delete watch.points[name];
-    watch.points["egress_bps.wan"] = egress * (1 + 0.1 * Math.sin(second));
-    watch.points[`egress_bps.of-hour-${hour}`] = 1e9;
-    const ts = snapshot.ts_ms + second * 1000;
-    const notes = [{ ...snapshot.notes[1], id: 100 + ten, ts_ms: ts - (second % 600) * 1000 }];
-    const next = { ...snapshot, seq: snapshot.seq + 1 + second / 2, ts_ms: ts, notes };
-    heard.onmessage({ data: JSON.stringify(next) });
-    if (second % 1800 === 0) await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
-  }
-}
-"""
-
-
-def used(page):
-    """Bytes of the heap, and nodes of the document and whatever holds some, while nothing is drawn."""
-    hide = "(is) => Object.defineProperty(document, 'hidden', { value: is, configurable: true })"
-    page.evaluate(hide, True)
-    page.evaluate(
-        "async () => { for (let frame = 0; frame < 20; frame += 1) await new Promise(requestAnimationFrame); }"
-    )
-    session = page.context.new_cdp_session(page)
-    for _ in range(3):
-        session.send("HeapProfiler.collectGarbage")
-    found = session.send("Runtime.getHeapUsage")["usedSize"], session.send("Memory.getDOMCounters")["nodes"]
-    session.detach()
-    page.evaluate(hide, False)
-    return found
-
-
-def test_eight_hours_leave_the_page_no_larger(screen):
-    here = screen()
-    here.page.add_init_script(HEARD)
-    here.visitor.open(SHORT)
-    expect(here.connection).to_have_text("live")
-    expect(here.page.locator('[data-chart="egress"] .main-svg').first).to_be_visible()
-    snapshot = here.fake.snapshot()
-    here.page.evaluate(EIGHT_HOURS, [snapshot, 0, 2])
-    (heap, nodes) = used(here.page)
-    here.page.evaluate(EIGHT_HOURS, [snapshot, 2, 8])
-    expect(here.page.locator("[data-clock]")).to_have_text(re.compile("^(19:59:5|20:)"))
-    (later, later_nodes) = used(here.page)
-    # Plotly remembers up to 10,000 labels that it has measured; 10,800 snapshots kept would be ten times the heap.
-    assert later < 1.25 * heap
-    assert later_nodes < 1.1 * nodes

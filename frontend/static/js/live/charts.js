@@ -128,6 +128,9 @@ const congestion = new TimeChart({
   },
 });
 
+// Of few instances one more or less is busy each second.
+const BUSY_MS = 30_000;
+
 const utilisation = new TimeChart({
   none: "Nobody has told how busy instances are in this time.",
 
@@ -136,13 +139,14 @@ const utilisation = new TimeChart({
     const lines = roles.map(([key, colour, name]) => ({ key, name, line: stage(colour) }));
     const every = links(shown, "link_utilisation");
     lines.push(...every.map((name, at) => ({ key: `link_utilisation.${name}`, name: named(every, name, "link"), line: at ? solid("link", at) : stage("link") })));
-    return [{ title: "busy", unit: "%", scale: 100, digits: 1, write: percent, most: 100, lines }];
+    const title = shown.grid.step < BUSY_MS ? `busy over ${BUSY_MS / 1000} s` : "busy";
+    return [{ title, unit: "%", scale: 100, digits: 1, write: percent, most: 100, over: BUSY_MS, lines }];
   },
 
   caption(shown) {
     const [panel] = utilisation.drawn(shown);
     const said = (panel?.lines ?? []).map(({ key, name }) => [name, now(shown, key)]).filter(([, value]) => value !== null);
-    return listed(said.length ? [said.map(([name, value]) => `${name} ${percent(value)} %`).join(", ")] : []);
+    return listed(said.length ? [`now ${said.map(([name, value]) => `${name} ${percent(value)} %`).join(", ")}`] : []);
   },
 });
 

@@ -8,6 +8,8 @@ const MOST_POINTS = 600;
 const LEAST_STEP_MS = 1000;
 // Snapshots that history may not have yet.
 const RECENT = 30;
+// History is some seconds behind what is heard, on a machine that is busy by more.
+const BEHIND_MS = 60_000;
 // What comes in turn within this time has nothing missing between.
 const BEAT_MS = 3500;
 const RETRY_MS = 5000;
@@ -24,8 +26,9 @@ function tickOf({ ts_ms: ts, watches }, before) {
 }
 
 export class Feed {
-  constructor(api, clock, onChange) {
-    Object.assign(this, { api, clock, onChange, view: null, grid: null, past: null, lengths: null, recent: [], asked: 0, problem: "", reason: null });
+  // `onHole(ms)` asks for what was said from then on, and was not heard.
+  constructor(api, clock, onChange, onHole) {
+    Object.assign(this, { api, clock, onChange, onHole, view: null, grid: null, past: null, lengths: null, recent: [], asked: 0, problem: "", reason: null });
   }
 
   get end() {
@@ -95,8 +98,17 @@ export class Feed {
 
   // History is some seconds behind what was sent.
   catchUp() {
+    this.mend();
     const known = this.grid.isFilled ? this.newest() : -Infinity;
     for (const each of this.recent) if (each.ts_ms > known) this.append(each);
+  }
+
+  // Between the end of history and the first that is heard nothing is to be missing.
+  mend() {
+    const [first] = this.recent;
+    if (!first || !this.grid.isFilled) return;
+    const from = Math.max(this.newest() + this.grid.step, first.ts_ms - BEHIND_MS);
+    if (first.ts_ms - from > BEAT_MS) this.onHole(from);
   }
 
   newest() {
@@ -110,8 +122,11 @@ export class Feed {
 
   take(snapshot, isNext) {
     const tick = tickOf(snapshot, isNext ? this.recent.at(-1) : null);
+    const isFirst = !this.recent.length;
     this.keep([tick]);
-    if (this.grid && this.view.end === null) this.append(tick);
+    if (!this.grid || this.view.end !== null) return;
+    if (isFirst) this.mend();
+    this.append(tick);
   }
 
   // The latest, in the order of their times.

@@ -8,7 +8,8 @@ function column(size) {
   return made;
 }
 
-function trailing(values, steps) {
+// The mean of what is known of so many steps up to each; what is unknown stays so.
+export function trailing(values, steps) {
   let [sum, count] = [0, 0];
   const shown = (at, by) => {
     if (Number.isNaN(values[at])) return;
@@ -97,22 +98,23 @@ export class Grid {
   fill({ ts_ms: times, lines }) {
     this.isFilled ||= times.length > 0;
     for (const [key, { mean, low, high }] of Object.entries(lines)) {
-      const line = this.line(key);
-      for (let row = 0; line && row < times.length; row += 1) {
-        const at = this.place(times[row]);
-        if (at >= 0 && mean[row] != null) this.put(line, at, mean[row], low?.[row], high?.[row]);
+      for (let row = 0; row < times.length; row += 1) {
+        const at = mean[row] == null ? -1 : this.place(times[row]);
+        // Of a name alone, of which nothing is known, there is nothing to draw.
+        if (at >= 0) this.put(this.line(key), at, mean[row], low?.[row], high?.[row]);
       }
     }
   }
 
   put(line, at, mean, low, high) {
+    if (!line) return;
     line.mean[at] = mean;
     line.low[at] = low ?? mean;
     line.high[at] = high ?? mean;
     line.count[at] = 1;
   }
 
-  // The mean of what is known of the time up to each step, for lines of such names; what is unknown stays so.
+  // The mean over the time up to each step, for lines of such names.
   trail(names, ms) {
     const steps = Math.floor(ms / this.step);
     for (const [key, { mean }] of this.lines) if (steps > 1 && names.test(key)) mean.set(trailing(mean, steps));

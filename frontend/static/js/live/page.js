@@ -7,11 +7,11 @@ import { live } from "./chart.js";
 import { CHARTS } from "./charts.js";
 import { Clock } from "./clock.js";
 import { Dialogs } from "./dialogs.js";
-import { attribute } from "./dom.js";
+import { attribute, hide } from "./dom.js";
 import { Feed } from "./feed.js";
 import { listenToKeys } from "./keys.js";
 import { Notes } from "./notes.js";
-import { momentOf } from "./past-moment.js";
+import { isAnythingSaid, momentOf, nothingOf } from "./moment.js";
 import { Stream } from "./stream.js";
 import { showStrip } from "./strip.js";
 import { notice, showEmpty, Toolbar } from "./toolbar.js";
@@ -29,7 +29,7 @@ class Screen {
     this.dialogs = new Dialogs(told);
     this.toolbar = new Toolbar((part) => this.change(part), (name) => this.act(name), () => this.clock.now());
     this.notes = new Notes(told.api);
-    this.feed = new Feed(told.api, this.clock, () => this.draw());
+    this.feed = new Feed(told.api, this.clock, () => this.draw(), (ms) => this.stream?.recallFrom(ms));
     this.watches = [];
     this.snapshot = this.frozen = null;
     const { view, unusable } = read(location.search);
@@ -223,7 +223,7 @@ class Screen {
     const isPast = isPaused && !now;
     const watch = this.watch();
     return {
-      view, end, start: end - view.range, grid: feed.grid, past: view.past ? feed.past : null, nowMs: this.clock.now(), notes: this.notes.of(view.watch, end),
+      view, end, start: end - view.range, grid: feed.grid, past: view.past ? feed.past : null, nowMs: this.clock.now(), isTold: Boolean(now), notes: this.notes.of(view.watch, end),
       now: now ?? (feed.grid ? momentOf(feed.grid, end, view.watch) : null), isPast, alerts: snapshot?.alerts ?? [],
       log: `${this.dialogs.watch(view.watch)}recommendations/`, headroom: watch?.headroom ?? HEADROOM, objective: watch?.objective ?? "throughput", isSignedIn: told.signed_in, isStored: Boolean(watch), scenario: watch?.scenario ?? "",
       isStale: !isPaused && this.isStale, silentSince: !isPaused && this.isStale ? this.stream.last.ts_ms : null,
@@ -244,7 +244,8 @@ class Screen {
     this.toolbar.showConnection(this.stream?.state ?? "connecting", last?.ts_ms ?? nowMs, view.zone);
     this.toolbar.tick(nowMs, last?.ts_ms ?? null, view.zone);
     const { sources = [] } = this.snapshot ?? {};
-    if (this.snapshot) showEmpty({ isStored: Boolean(this.watch()), hasWatches: this.names().length > 0, hasSources: sources.length > 0, isSignedIn: told.signed_in });
+    // Before it is known what there is, nothing is shown that might be taken away again.
+    if (this.snapshot && (this.feed.drawn || !this.names().length)) this.showWhatThereIs(shown, sources.length > 0);
     showAlerts(shown.alerts, view.zone, nowMs);
     showEvents(shown);
     showHealth(sources, last ? Math.max(0, nowMs - last.ts_ms) : 0);
@@ -253,6 +254,14 @@ class Screen {
     showStrip(shown);
     // The figures are on the screen before the charts are drawn, which takes longer.
     requestAnimationFrame(() => this.showCharts(this.shown()));
+  }
+
+  showWhatThereIs(shown, hasSources) {
+    const isBlank = shown.grid.lines.size === 0 && !shown.lengths?.bounds.length && !this.feed.problem;
+    const silence = isBlank && this.view.watch ? nothingOf(shown) : "";
+    showEmpty({ isStored: shown.isStored, hasWatches: this.names().length > 0, hasSources, isSignedIn: told.signed_in, silence });
+    hide(document.querySelector("[data-charts]"), isBlank);
+    hide(document.querySelector("[data-strip]"), isBlank && !isAnythingSaid(shown.now));
   }
 
   // What the address asks for is offered even if it is not there (any more).

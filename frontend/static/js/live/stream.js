@@ -8,8 +8,7 @@ const LONGEST_PAUSE_MS = 15_000;
 const ASK_EVERY_MS = 2000;
 const LOOK_EVERY_MS = 500;
 const RESYNC_EVERY_MS = 2000;
-// Snapshots.
-const BEFORE = 10;
+const BEAT_MS = 1000;
 
 // `heard` gets {onTick(snapshot, isNext), onMissed(snapshots), onGap(), onState(state)}. A state is connecting, live, polling,
 // reconnecting or stale.
@@ -107,8 +106,6 @@ export class Stream {
     const late = last ? 0 : Math.max(0, this.clock.now() - ts);
     this.last = { seq, ts_ms: ts, at: performance.now() - late };
     this.heard.onTick(snapshot, last?.seq === seq - 1);
-    // History is some seconds behind the first that is heard.
-    if (!last) this.recall(Math.max(0, seq - 1 - BEFORE));
     if (last && seq < last.seq) this.heard.onGap();
     else if (last && seq > last.seq + 1) this.owe(last.seq);
     if (this.owed !== undefined) this.resync();
@@ -128,11 +125,17 @@ export class Stream {
     await this.recall(owed);
   }
 
-  async recall(since) {
+  // What was said from a time on, as long as it is kept; without it there is a gap.
+  recallFrom(ms) {
+    const { last } = this;
+    return last && this.recall(Math.max(0, last.seq - 1 - Math.ceil((last.ts_ms - ms) / BEAT_MS)), () => {});
+  }
+
+  async recall(since, onGap = this.heard.onGap) {
     const { last } = this;
     const answer = await get(`${this.api}ticks/?since=${since}`).catch(() => null);
     if (!answer) return this.owe(since);
-    if (answer.gap) return this.heard.onGap();
+    if (answer.gap) return onGap();
     // Some of many: the rest with the next that is heard.
     if (answer.more && answer.ticks.length) this.owe(answer.ticks.at(-1).seq);
     return this.heard.onMissed(answer.ticks.filter(({ seq }) => seq <= last.seq && seq > since));

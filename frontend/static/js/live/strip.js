@@ -95,13 +95,21 @@ function wanted(place, value, at) {
 
 const ADVISED = "recommended by this program, from the observed lengths and rates and the scenario's curves";
 
+// Where t goes in steps; t to set now may lie outside the interval.
+function goal(advice) {
+  const best = advice?.objectives?.[advice.objective]?.threshold_tokens;
+  if (best == null) return "";
+  if (advice.objective === "ttft") return `least TTFT at ${tokens(best)}`;
+  const within = advice.threshold_low == null || advice.threshold_high == null ? "" : ` (${tokens(advice.threshold_low)} to ${tokens(advice.threshold_high)})`;
+  return `greatest Λ_max at ${tokens(best)}${within}`;
+}
+
 function showThreshold({ threshold_tokens: current }, advice, shown) {
   const place = cell("threshold");
   out(place, "current", current.value === null ? "unknown" : tokens(current.value));
   origin(place, current, shown.view.zone);
   wanted(place, advice?.threshold_tokens == null ? "–" : tokens(advice.threshold_tokens), ADVISED);
-  const has = advice?.threshold_low != null && advice.threshold_high != null;
-  out(place, "interval", has ? `within ${tokens(advice.threshold_low)} to ${tokens(advice.threshold_high)}` : "");
+  spelled(place.querySelector('[data-out="interval"]'), goal(advice));
   place.classList.toggle("differs", current.value !== null && advice?.threshold_tokens != null && Math.abs(advice.threshold_tokens - current.value) > 0.005 * current.value);
   if (current.origin === "telemetry") showAge(place, [current], shown);
   else aged(place, current, shown);
@@ -115,6 +123,11 @@ function aged(place, { origin: from, ts_ms: ts, by }, { now }) {
 
 const count = (value) => (value === null || value === undefined ? "?" : whole(value));
 
+function converted(advice) {
+  const best = advice?.converted_instances ?? {};
+  return "prefill" in best ? `${count(best.prefill)} / ${count(best.decode)} would carry ${per(advice.lambda_max_converted_rps)} req/s` : "";
+}
+
 function showSplit({ roles }, advice, shown) {
   const place = cell("split");
   const of = Object.fromEntries(roles.map(({ role, instances }) => [role, instances]));
@@ -123,6 +136,7 @@ function showSplit({ roles }, advice, shown) {
   const has = Boolean(advice?.instances && "prefill" in advice.instances);
   wanted(place, has ? `${count(advice.instances.prefill)} / ${count(advice.instances.decode)}` : "–", ADVISED);
   out(place, "prfaas", of.prfaas?.value == null ? "PrfaaS: unknown" : `PrfaaS: ${count(of.prfaas.value)}`);
+  spelled(place.querySelector('[data-out="converted"]'), converted(advice));
   const first = known[0] ?? { origin: "unknown", value: null, ts_ms: null, age: "absent" };
   origin(place, first, shown.view.zone);
   place.classList.toggle("differs", has && known.length === 2 && (advice.instances.prefill !== of.prefill.value || advice.instances.decode !== of.decode.value));
@@ -135,7 +149,7 @@ function showBinding(advice) {
   const now = advice?.lambda_max_rps?.current ?? null;
   const then = advice?.lambda_max_rps?.recommended ?? null;
   out(place, "binding", advice?.binding ? BOUND[advice.binding] ?? advice.binding : "–");
-  spelled(place.querySelector('[data-out="lambda"]'), now === null && then === null ? "" : `Λ_max ${per(now)}${then === null ? "" : ` → ${per(then)}`} req/s`);
+  spelled(place.querySelector('[data-out="lambda"]'), now === null && then === null ? "" : `Λ_max ${per(now)}${then === null || per(then) === per(now) ? "" : ` → ${per(then)}`} req/s`);
 }
 
 function showAlerts(alerts) {
@@ -183,5 +197,5 @@ export function showStrip(shown) {
   showAlerts(alerts);
   showReason(advice, shown);
   for (const button of element.querySelectorAll("[data-enter]")) hide(button, !shown.isStored || shown.isPast);
-  showAdvice(element, advice, shown);
+  showAdvice(element, watch, shown);
 }

@@ -1,5 +1,6 @@
 // Charts over time: lines of a grid in panels above one another, limits, marks, a day before, and grey where nothing came.
 import { ceiling } from "../charts/style.js";
+import { trailing } from "./grid.js";
 import { DAY, MINUTE } from "./view.js";
 import { moment, shifted, zoneName } from "./zone.js";
 
@@ -29,7 +30,8 @@ export class TimeChart {
   // Curves move all the time: Plotly is told of all of them.
   isDrawnAnew = true;
 
-  // `panels(shown)` gives [{title, unit, scale, write, lines: [{key, name, line, ...}], limits, top, isFromZero}].
+  // `panels(shown)` gives [{title, unit, scale, write, lines: [{key, name, line, ...}], over, most, isFromZero}]; `over`
+  // so many milliseconds a line shows the mean.
   constructor({ panels, caption, none }) {
     Object.assign(this, { panels, say: caption, none, scratch: new Map() });
   }
@@ -73,15 +75,15 @@ export class TimeChart {
   traces(panel, shown, colours) {
     const [now, before] = [[], []];
     for (const line of panel.lines) {
-      if (line.isBanded && shown.grid.step > 1000) now.push(...this.band(line, panel, shown, colours));
+      if (line.isBanded && shown.grid.step > 1000) now.push(this.band(line, panel, shown, colours));
       now.push(this.trace(line, panel, shown.grid, timesOf(shown.grid, shown.view.zone), line.line));
       if (shown.past?.has(line.key) && !line.isLimit) before.push(this.ghost(line, panel, shown, colours));
     }
     return [...before, ...now];
   }
 
-  trace({ key, name, shape = "linear", factor = 1, isNamed = true }, { scale, unit, digits = 2 }, grid, x, line, more = {}) {
-    const known = grid.lines.get(key).mean;
+  trace({ key, name, shape = "linear", factor = 1, isNamed = true }, { scale, unit, over, digits = 2 }, grid, x, line, more = {}) {
+    const known = means(grid, key, over);
     return {
       type: "scatter", mode: "lines", name: name.replace("Λ_max", "Λ<sub>max</sub>"), x, y: this.scaled(`${name} ${key}`, known, scale * factor), line: { width: 1.75, ...line, shape, simplify: true },
       showlegend: isNamed, connectgaps: false, hovertemplate: `%{x|%H:%M:%S} ${name}: %{y:,.${digits}f} ${unit}<extra></extra>`, ...more,
@@ -94,14 +96,12 @@ export class TimeChart {
   }
 
   band({ key, name, line }, { scale }, { grid, view }, colours) {
-    const x = timesOf(grid, view.zone);
-    const edge = { type: "scatter", mode: "lines", x, line: { color: line.color, width: 0 }, hoverinfo: "skip", showlegend: false, connectgaps: false };
     const { low, high } = grid.lines.get(key);
     const fillcolor = (line.color ?? colours.ink).replace("rgb(", "rgba(").replace(")", ", 0.18)");
-    return [
-      { ...edge, name: `${name}, least`, y: this.scaled(`${key} low`, low, scale) },
-      { ...edge, name: `${name}, most`, y: this.scaled(`${key} high`, high, scale), fill: "tonexty", fillcolor },
-    ];
+    return {
+      type: "scatter", mode: "none", name: `${name}, least to most`, ...outline(timesOf(grid, view.zone), low, high, scale),
+      fill: "toself", fillcolor, hoverinfo: "skip", showlegend: false, connectgaps: false,
+    };
   }
 
   // From zero to the most of what is measured; limits that are far above are left outside.
@@ -122,10 +122,10 @@ export class TimeChart {
 
   table(shown) {
     const { grid, view } = shown;
-    const lines = this.drawn(shown).flatMap(({ lines: each, ...panel }) => each.map((line) => [line, panel]));
+    const lines = this.drawn(shown).flatMap(({ lines: each, ...panel }) => each.map((line) => [line, panel, means(grid, line.key, panel.over)]));
     const columns = lines.map(([{ name }, { title, unit, write, scale }]) => ({ label: name.includes(title) || lines.length === 1 ? name : `${title}: ${name}`, unit, write, scale }));
     const rows = Array.from(grid.times, (ms, at) => [
-      new Date(ms).toISOString(), ...lines.map(([{ key, factor = 1 }]) => known(grid.lines.get(key).mean[at] * factor)),
+      new Date(ms).toISOString(), ...lines.map(([{ factor = 1 }, , values]) => known(values[at] * factor)),
     ]);
     const write = (iso) => moment(Date.parse(iso), view.zone);
     return { columns: [{ label: "time", unit: view.zone === "utc" ? "UTC" : "local", write }, ...columns], rows: rows.filter((row) => row.some((value, at) => at && value !== null)) };
@@ -139,7 +139,25 @@ function rowsOf(traces, width) {
   return Math.ceil(names.length / Math.max(1, Math.floor((width - 54) / column)));
 }
 
+// On along the most and back along the least of each stretch of which something is known: nothing is filled across a gap.
+function outline(times, low, high, scale) {
+  const [x, y] = [[], []];
+  const add = (time, value) => { x.push(time); y.push(value); };
+  for (let from = 0, to; from < times.length; from = to + 1) {
+    for (to = from; to < times.length && !Number.isNaN(high[to]); to += 1) add(times[to], high[to] * scale);
+    for (let at = to - 1; at >= from; at -= 1) add(times[at], low[at] * scale);
+    if (to > from) add(times[from], NaN);
+  }
+  return { x, y };
+}
+
 const known = (value) => (Number.isNaN(value) ? null : value);
+
+function means(grid, key, over = 0) {
+  const { mean } = grid.lines.get(key);
+  const steps = Math.floor(over / grid.step);
+  return steps > 1 ? trailing(mean, steps) : mean;
+}
 
 function extent(grid, key) {
   let [low, high] = [Infinity, -Infinity];

@@ -103,13 +103,16 @@ export function notice(said) {
   text(find("notice"), said);
 }
 
-// Nothing was ever sent, or all that is measured is shown because nobody has said what is one deployment.
-export function showEmpty({ isStored, hasSources, hasWatches, isSignedIn }) {
-  hide(find("empty-state"), hasSources && isStored);
+// Nothing was ever sent, or not in this time, or all that is measured is shown because nobody has said what is one
+// deployment. `silence` says that nothing is known of what is looked at.
+export function showEmpty({ isStored, hasSources, hasWatches, isSignedIn, silence }) {
+  hide(find("empty-state"), hasSources && isStored && !silence);
   hide(find("empty-sources"), hasSources);
+  hide(find("empty-telemetry"), !silence || !hasSources);
+  text(find("empty-telemetry"), silence);
   hide(find("empty-watches"), isStored);
   hide(find("watched"), !hasSources || !hasWatches);
   hide(find("edit-watch"), !isStored || !isSignedIn);
   for (const button of document.querySelectorAll(".toolbar [data-new-watch]")) hide(button, !isSignedIn || !isStored);
-  text(find("empty-title"), hasSources ? "Everything that is measured" : "Nothing was ever sent");
+  text(find("empty-title"), !hasSources ? "Nothing was ever sent" : silence ? "Nothing to show" : "Everything that is measured");
 }

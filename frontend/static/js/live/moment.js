@@ -1,4 +1,6 @@
-// What was at a moment that lies back, from the lines that are drawn: of it there is no snapshot any more.
+// What is known of a moment; of one that lies back there is no snapshot any more, but the lines that are drawn.
+import { moment, zoneName } from "./zone.js";
+
 const WITHIN_MS = 10_000;
 
 const absent = { value: null, ts_ms: null, age: "absent" };
@@ -28,4 +30,17 @@ export function momentOf(grid, end, name) {
 function advice(threshold, instances, lambda) {
   if (threshold === null) return null;
   return { threshold_tokens: threshold, instances, lambda_max_rps: { current: lambda, recommended: null }, problems: [], sentence: "", binding: "", drift: [], utilisation: {} };
+}
+
+// Whether there is anything of now to show beside charts.
+export function isAnythingSaid(now) {
+  if (!now) return false;
+  const settings = [now.threshold_tokens, ...now.roles.map(({ instances }) => instances)];
+  return Boolean(now.advice) || now.links.length > 0 || settings.some(({ value }) => value !== null);
+}
+
+// Of a time of which nothing is known.
+export function nothingOf({ view, start, end, isStored }) {
+  if (view.end !== null) return `Nothing was measured from ${moment(start, view.zone)} to ${moment(end, view.zone)} (${zoneName(view.zone, end)}).`;
+  return `Nothing ${isStored ? "of this watch " : ""}has been measured in the time that is shown: its sources stand below. Charts begin with the first of what comes.`;
 }
