@@ -285,6 +285,13 @@ def test_what_is_typed_is_sent_and_what_is_refused_stands_beside_its_field(scree
     expect(value).not_to_be_visible()
     assert here.fake.posted[-1] == ("POST", "watches/case-study/entered/", {"what": "threshold_tokens", "value": 21000})
     here.visitor.complaints = [text for text in here.visitor.complaints if "400" not in text]
+    said = {"value": 21000.0, "at_ms": START_MS, "by": "ada"}
+    here.fake.watches = [WATCH | {"entered": {"threshold_tokens": said}}]
+    here.page.get_by_role("button", name="Enter t").click()
+    expect(here.page.locator("[data-entered]")).to_have_text("Entered last: 21,000 by ada, 2026-11-30 12:00:00.")
+    here.page.get_by_role("button", name="Withdraw it").click()
+    expect(value).not_to_be_visible()
+    assert here.fake.posted[-1] == ("DELETE", "watches/case-study/entered/threshold_tokens/", None)
 
     here.page.keyboard.press("a")
     here.page.get_by_label("What happened").fill("t raised")

@@ -1,6 +1,7 @@
 // What is typed on the screen: sent by REST, with what is refused beside its field.
 import { patch, post, put, Refused, remove, signIn } from "../api.js";
-import { fromField, toField, zoneName } from "./zone.js";
+import { tokens } from "../format.js";
+import { fromField, moment, toField, zoneName } from "./zone.js";
 
 const dialog = (name) => document.querySelector(`[data-dialog="${name}"]`);
 const words = (text) => text.split(",").map((each) => each.trim()).filter(Boolean);
@@ -61,10 +62,24 @@ export class Dialogs {
 
   // --- the forms ---
 
-  enter(watch, what) {
+  // `entered` tells what was entered last of each kind: it can be withdrawn, and is unknown then.
+  enter(watch, what, zone, entered, done) {
     const chosen = what === "instances" ? "instances.prefill" : what;
-    this.open("enter", { what: chosen, value: "" }, ({ what: field, value }) =>
-      post(`${this.watch(watch)}entered/`, { what: field.value, value: number(value, "value") }));
+    const entering = `${this.watch(watch)}entered/`;
+    const form = this.open("enter", { what: chosen, value: "" }, ({ what: field, value }) =>
+      post(entering, { what: field.value, value: number(value, "value") }), done);
+    if (!form) return () => {};
+    const { what: field } = form.elements;
+    const button = form.querySelector("[data-withdraw]");
+    const tell = () => {
+      const said = entered()[field.value];
+      form.querySelector("[data-entered]").textContent = said ? `Entered last: ${tokens(said.value)}${said.by ? ` by ${said.by}` : ""}, ${moment(said.at_ms, zone)}.` : "";
+      button.hidden = !said;
+    };
+    field.onchange = tell;
+    button.onclick = () => this.send(dialog("enter"), () => remove(`${entering}${field.value}/`), done);
+    tell();
+    return tell;
   }
 
   // `watch` is empty where it is of all.

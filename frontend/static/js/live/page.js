@@ -40,7 +40,7 @@ class Screen {
     addEventListener("popstate", () => this.look(read(location.search).view));
     document.addEventListener("visibilitychange", () => this.beat());
     document.querySelector("[data-objective]").addEventListener("change", ({ target }) => this.setObjective(target));
-    for (const button of document.querySelectorAll("[data-enter]")) button.addEventListener("click", () => this.dialogs.enter(this.view.watch, button.dataset.enter));
+    for (const button of document.querySelectorAll("[data-enter]")) button.addEventListener("click", () => this.enter(button.dataset.enter));
     for (const button of document.querySelectorAll("[data-router]")) button.addEventListener("click", () => showRouter(this.dialogs.watch(this.view.watch), button.dataset.router));
     document.querySelector("[data-refit]").addEventListener("click", () => showRefit(this.dialogs.watch(this.view.watch), told.login, told.signed_in));
     for (const chart of this.charts) chart.plot.addEventListener("dblclick", () => this.view.end !== null && this.act("follow"));
@@ -149,6 +149,12 @@ class Screen {
   }
 
   // --- the watch ---
+
+  // Open at once; others enter values too, so that what is there already is asked for anew.
+  enter(what) {
+    const tell = this.dialogs.enter(this.view.watch, what, this.view.zone, () => this.watch()?.entered ?? {}, () => this.askWatches());
+    if (told.signed_in) this.askWatches().then(tell);
+  }
 
   watch() {
     return this.watches.find(({ name }) => name === this.view.watch) ?? null;
