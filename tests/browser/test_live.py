@@ -9,7 +9,7 @@ from urllib.parse import parse_qs
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.live_fake import START_MS, FakeLive, points
+from tests.browser.live_fake import START_MS, WATCH, FakeLive, points
 from tests.browser.test_accessibility import complaints, draw_all
 
 SHORT = "/live/?range=5m&zone=utc"
