@@ -45,15 +45,27 @@ export function showAlerts(alerts, zone, now) {
   });
 }
 
-export function showEvents({ notes, start, end, view }) {
+// What was typed or told is changed and deleted by who has signed in; our own alerts tell of themselves.
+function changing(line, { id, kind }, isSignedIn) {
+  const cell = line.querySelector('[data-out="do"]');
+  if (!isSignedIn || kind === "alert") return cell.replaceChildren();
+  if (cell.firstChild) return undefined;
+  const button = Object.assign(document.createElement("button"), { type: "button", className: "button quiet", textContent: "Change" });
+  button.dataset.note = id;
+  button.setAttribute("aria-label", `Change annotation ${id}`);
+  return cell.append(button);
+}
+
+export function showEvents({ notes, start, end, view, isSignedIn }) {
   const seen = notes.filter(({ ts_ms: from, until }) => from <= end && (until ?? from) >= start).sort((a, b) => b.ts_ms - a.ts_ms).slice(0, MOST_EVENTS);
-  const cells = [["number", ""], ["time", "text"], ["kind", "text"], ["what", "text wrap"]];
+  const cells = [["number", ""], ["time", "text"], ["kind", "text"], ["what", "text wrap"], ["do", "text no-kiosk"]];
   list("events", seen, ({ id }) => id, cells, (line, note) => {
     out(line, "number", String(note.number));
     const times = [note.ts_ms, note.end_ms].filter((ms) => ms != null);
     when(line, "time", times.map((ms) => brief(ms, view.zone, end)).join(" to ") + (note.is_open ? ", goes on" : ""), ...times);
     out(line, "kind", note.kind);
     out(line, "what", note.text);
+    changing(line, note, isSignedIn);
   });
 }
 

@@ -43,6 +43,7 @@ class Screen {
     for (const button of document.querySelectorAll("[data-enter]")) button.addEventListener("click", () => this.enter(button.dataset.enter));
     for (const button of document.querySelectorAll("[data-router]")) button.addEventListener("click", () => showRouter(this.dialogs.watch(this.view.watch), button.dataset.router));
     document.querySelector("[data-refit]").addEventListener("click", () => showRefit(this.dialogs.watch(this.view.watch), told.login, told.signed_in));
+    document.querySelector("[data-events]").addEventListener("click", ({ target }) => target.dataset.note && this.changeNote(Number(target.dataset.note)));
     for (const chart of this.charts) chart.plot.addEventListener("dblclick", () => this.view.end !== null && this.act("follow"));
     this.begin();
   }
@@ -78,7 +79,7 @@ class Screen {
     this.view = { ...view, watch: view.watch || this.names()[0] || "" };
     if (view.end === null) this.frozen = null;
     root.toggleAttribute("data-kiosk", view.kiosk);
-    this.notes.load(this.view, this.clock.now()).then(() => this.draw());
+    this.askNotes();
     const isSame = this.feed.grid && ["watch", "range", "end", "past"].every((name) => before[name] === this.view[name]);
     if (isSame) this.feed.view = this.view;
     else this.feed.load(this.view);
@@ -144,8 +145,22 @@ class Screen {
   }
 
   annotate() {
-    const end = this.view.end ?? this.clock.now();
-    this.dialogs.annotate(this.watch() ? this.view.watch : "", this.view.zone, end, () => this.notes.load(this.view, this.clock.now()).then(() => this.draw()));
+    const from = this.view.end ?? this.clock.now();
+    this.dialogs.annotate({ watch: this.watch() ? this.view.watch : "", ts_ms: from }, this.view.zone, () => this.askNotes());
+  }
+
+  // Nothing is answered where it was deleted.
+  changeNote(id) {
+    const note = this.notes.known.get(id);
+    if (!note) return;
+    this.dialogs.annotate(note, this.view.zone, (answer) => {
+      if (!answer) this.notes.drop(id);
+      this.askNotes();
+    });
+  }
+
+  askNotes() {
+    return this.notes.load(this.view, this.clock.now()).then(() => this.draw());
   }
 
   // --- the watch ---
