@@ -23,11 +23,11 @@ function when(line, name, value, ...times) {
   attribute(line.querySelector(`[data-out="${name}"]`), "title", times.map(utc).join(" to "));
 }
 
-// Each has a page, where it is acknowledged or silenced; where such pages are installed.
-function named(line, title, id) {
+// Each has a page, where it is acknowledged or silenced, or where it says how it does; where such pages are installed.
+function named(line, column, title, id) {
   const { pages } = line.closest("table").dataset;
-  if (!pages) return out(line, "rule", title);
-  const cell = line.querySelector('[data-out="rule"]');
+  if (!pages) return out(line, column, title);
+  const cell = line.querySelector(`[data-out="${column}"]`);
   const link = cell.querySelector("a") ?? cell.appendChild(document.createElement("a"));
   attribute(link, "href", `${pages}${id}/`);
   return text(link, title);
@@ -38,7 +38,7 @@ export function showAlerts(alerts, zone, now) {
   list("alerts", alerts, ({ id }) => id, cells, (line, alert) => {
     out(line, "state", alert.state);
     line.dataset.state = alert.state;
-    named(line, `${alert.rule} (${alert.severity})`, alert.id);
+    named(line, "rule", `${alert.rule} (${alert.severity})`, alert.id);
     when(line, "since", brief(alert.since_ms, zone, now), alert.since_ms);
     const more = [alert.value == null ? "" : `now ${figure(alert.value)}`, alert.acknowledged_by ? `acknowledged by ${alert.acknowledged_by}` : "", alert.silenced_until_ms ? `silenced until ${clock(alert.silenced_until_ms, zone)}` : ""];
     out(line, "what", [alert.text, ...more.filter(Boolean)].join("; "));
@@ -73,7 +73,7 @@ export function showEvents({ notes, start, end, view, isSignedIn }) {
 export function showHealth(sources, sinceMs) {
   const cells = [["name", "text wrap"], ["state", "text"], ["age", ""], ["skew", ""]];
   list("health", sources, ({ name }) => name, cells, (line, source) => {
-    out(line, "name", source.problem ? `${source.name}: ${source.problem}` : source.name);
+    named(line, "name", source.problem ? `${source.name}: ${source.problem}` : source.name, encodeURIComponent(source.name));
     out(line, "state", source.state);
     line.dataset.state = source.state;
     out(line, "age", source.age_ms == null ? "–" : age(source.age_ms + sinceMs));
