@@ -112,7 +112,8 @@ class NowSerializer(serializers.Serializer[Any]):
     watch = serializers.CharField()
     at_ms = serializers.IntegerField(allow_null=True, help_text="When it was said; null: nothing was said yet.")
     age_ms = serializers.IntegerField(allow_null=True, help_text="Of the snapshot that it is from.")
-    is_valid = serializers.BooleanField(help_text="False: nothing is recommended.")
+    # The metaclass takes fields out of the class: the method of this name stays.
+    is_valid = serializers.BooleanField(help_text="False: nothing is recommended.")  # type: ignore[assignment]
     problems = serializers.ListField(child=serializers.CharField(), help_text="Why nothing is.")
     threshold_tokens = serializers.FloatField(allow_null=True, help_text="t to set now.")
     instances = serializers.DictField(child=serializers.IntegerField(), help_text="By role.")

@@ -12,7 +12,8 @@ NULL = {"type": "null"}
 def shape(struct: type[msgspec.Struct]) -> dict[str, Any]:
     """The schema of a message as OpenAPI 3.0 wants it: what it refers to is written out, null is `nullable`."""
     (own,), parts = msgspec.json.schema_components([struct], ref_template="{name}")
-    return _written_out(own, parts)
+    found: dict[str, Any] = _written_out(own, parts)
+    return found
 
 
 def _written_out(given: Any, parts: dict[str, Any]) -> Any:

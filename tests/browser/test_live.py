@@ -402,8 +402,13 @@ def test_it_keeps_nobody_out_and_fits_a_phone(screen):
     here.visitor.open(SHORT)
     expect(here.connection).to_have_text("live")
     here.page.locator("[data-advice] summary").click()
+    here.page.get_by_role("button", name="What was recommended before").click()
+    logged = here.page.locator("[data-log-table] tbody tr")
+    expect(logged.nth(0)).to_contain_text("19,600–3 / 5–stalenothing is recommended")
+    expect(logged.nth(1)).to_contain_text("19,60021,7003 / 54 / 4keepKeep t at 19.6K.")
+    wrong = complaints(here.page, "light, with the log")
+    here.page.get_by_role("button", name="Close").click()
     draw_all(here.page)
-    wrong = []
     for theme in ("light", "dark"):
         wrong += complaints(here.page, theme)
         here.page.locator("[data-theme-toggle]").click()

@@ -1,6 +1,6 @@
 // What is predicted, by the values in force and by those recommended; both objectives' t; the drift of the profile.
 import { gbps, percent, rate, seconds, tokens, written } from "../format.js";
-import { attribute, hide, keyed, out, row, spelled, text } from "./dom.js";
+import { hide, keyed, out, row, spelled, text } from "./dom.js";
 
 const two = written(2);
 const DRIFTING = { "prefill_s.remote": "T_prefill of PrfaaS", "prefill_s.local": "T_prefill, local", kv_bytes: "KVCache a request" };
@@ -58,7 +58,6 @@ export function showAdvice(within, advice, shown) {
   hide(place, shown.isPast || !shown.isStored);
   if (place.hidden) return;
   showPredicted(place.querySelector("[data-predicted]"), place.querySelector("[data-no-predicted]"), advice);
-  attribute(place.querySelector("[data-log]"), "href", shown.log);
   text(place.querySelector("[data-basis]"), advice ? basis(advice) : "");
   showObjective(place.querySelector("[data-objective]"), advice, shown);
   showDrift(place.querySelector("[data-drift]"), advice?.drift ?? [], place.querySelector("[data-no-drift]"));

@@ -1,7 +1,7 @@
 // The SRE's screen: joins the stream of snapshots, the history of what is looked at, the strip, the charts and the keys.
 import { get } from "../api.js";
 import { palette } from "../charts/style.js";
-import { copied, showRefit, showRouter } from "./advice-dialogs.js";
+import { copied, showLog, showRefit, showRouter } from "./advice-dialogs.js";
 import { showAlerts, showEvents, showHealth } from "./below.js";
 import { live } from "./chart.js";
 import { CHARTS } from "./charts.js";
@@ -42,6 +42,7 @@ class Screen {
     document.querySelector("[data-objective]").addEventListener("change", ({ target }) => this.setObjective(target));
     for (const button of document.querySelectorAll("[data-enter]")) button.addEventListener("click", () => this.enter(button.dataset.enter));
     for (const button of document.querySelectorAll("[data-router]")) button.addEventListener("click", () => showRouter(this.dialogs.watch(this.view.watch), button.dataset.router));
+    document.querySelector("[data-log]").addEventListener("click", () => showLog(this.dialogs.watch(this.view.watch), this.view.zone, this.view.end));
     document.querySelector("[data-refit]").addEventListener("click", () => showRefit(this.dialogs.watch(this.view.watch), told.login, told.signed_in));
     document.querySelector("[data-events]").addEventListener("click", ({ target }) => target.dataset.note && this.changeNote(Number(target.dataset.note)));
     for (const chart of this.charts) chart.plot.addEventListener("dblclick", () => this.view.end !== null && this.act("follow"));
@@ -246,7 +247,7 @@ class Screen {
     return {
       view, end, start: end - view.range, grid: feed.grid, past: view.past ? feed.past : null, nowMs: this.clock.now(), notes: this.notes.of(view.watch, end),
       now: now ?? (feed.grid ? momentOf(feed.grid, end, view.watch) : null), isPast, alerts: snapshot?.alerts ?? [],
-      log: `${this.dialogs.watch(view.watch)}recommendations/`, headroom: watch?.headroom ?? HEADROOM, objective: watch?.objective ?? "throughput", isSignedIn: told.signed_in, isStored: Boolean(watch), scenario: watch?.scenario ?? "",
+      headroom: watch?.headroom ?? HEADROOM, objective: watch?.objective ?? "throughput", isSignedIn: told.signed_in, isStored: Boolean(watch), scenario: watch?.scenario ?? "",
       isStale: !isPaused && this.isStale, silentSince: !isPaused && this.isStale ? this.stream.last.ts_ms : null,
       reason: isPast ? feed.reason : null, lengths: isPast ? feed.lengths : now?.lengths ?? feed.lengths,
     };
