@@ -26,7 +26,7 @@ export async function showRouter(watchUrl, kind) {
 // --- the audit log ------------------------------------------------------------------------------------------------
 
 const MOST_LOGGED = 50;
-const LOGGED = [["time", "text"], ["current", ""], ["wanted", ""], ["split", ""], ["converted", ""], ["reason", "text"], ["sentence", "text wrap"]];
+const LOGGED = [["time", "text"], ["t", ""], ["split", ""], ["why", "text wrap"]];
 const threshold = ({ threshold_tokens: t }) => (t == null ? "–" : tokens(t));
 const count = (value) => (value == null ? "?" : tokens(value));
 const split = ({ instances }) => (instances?.prefill == null && instances?.decode == null ? "–" : `${count(instances.prefill)} / ${count(instances.decode)}`);
@@ -48,12 +48,9 @@ export async function showLog(watchUrl, zone, end) {
     keyed(table.tBodies[0], results, ({ id }) => id, () => row(LOGGED), (line, { at_ms: at, reason, sentence, current, recommended }) => {
       out(line, "time", moment(at, zone));
       line.querySelector('[data-out="time"]').title = utc(at);
-      out(line, "current", threshold(current));
-      out(line, "wanted", threshold(recommended));
-      out(line, "split", split(current));
-      out(line, "converted", split(recommended));
-      out(line, "reason", reason);
-      spelled(line.querySelector('[data-out="sentence"]'), sentence);
+      out(line, "t", `${threshold(current)} → ${threshold(recommended)}`);
+      out(line, "split", `${split(current)} → ${split(recommended)}`);
+      spelled(line.querySelector('[data-out="why"]'), `${reason}: ${sentence}`);
     });
   } catch (error) {
     status.textContent = error.message;

@@ -1,11 +1,9 @@
 // Below the charts: alerts, events and the health of sources.
-import { written } from "../format.js";
 import { attribute, hide, keyed, out, row, text } from "./dom.js";
 import { DAY } from "./view.js";
 import { age, clock, moment, utc } from "./zone.js";
 
 const skew = new Intl.NumberFormat("en-US", { minimumFractionDigits: 1, maximumFractionDigits: 1, signDisplay: "exceptZero" });
-const figure = written(2);
 const MOST_EVENTS = 50;
 
 function list(name, items, key, cells, show) {
@@ -40,7 +38,7 @@ export function showAlerts(alerts, zone, now) {
     line.dataset.state = alert.state;
     named(line, "rule", `${alert.rule} (${alert.severity})`, alert.id);
     when(line, "since", brief(alert.since_ms, zone, now), alert.since_ms);
-    const more = [alert.value == null ? "" : `now ${figure(alert.value)}`, alert.acknowledged_by ? `acknowledged by ${alert.acknowledged_by}` : "", alert.silenced_until_ms ? `silenced until ${clock(alert.silenced_until_ms, zone)}` : ""];
+    const more = [alert.acknowledged_by ? `acknowledged by ${alert.acknowledged_by}` : "", alert.silenced_until_ms ? `silenced until ${clock(alert.silenced_until_ms, zone)}` : ""];
     out(line, "what", [alert.text, ...more.filter(Boolean)].join("; "));
   });
 }
