@@ -4,7 +4,8 @@
      "requests_rps": {"local": [1.2, null], "remote": [0.8, 0.9]},
      "uncached_tokens": {"local": {"bounds": [1000, 2000], "counts": [10, 4, 0]}, "remote": {…}},
      "ttft_s": {…}, "link": {"name": "wan", "capacity_bps": […], "egress_bps": […]},
-     "threshold_tokens": […], "instances": {"prfaas": […], "prefill": […], "decode": […]},
+     "threshold_tokens": […], "recommended_threshold_tokens": […],
+     "instances": {"prfaas": […], "prefill": […], "decode": […]},
      "queued_requests": {"prefill": […], "transfer": […], "decode": […]}, "notes": [], "sources": []}
 
 Every list over time has one value an interval, null where nothing was measured.
@@ -97,6 +98,8 @@ class Recording(_Part):
     ttft_s: dict[Route, Buckets] = {}
     link: Link | None = None
     threshold_tokens: Over = []
+    recommended_threshold_tokens: Over = []
+    """Of the watch whose window it is; null where nothing was recommended."""
     instances: dict[Role, Over] = {}
     queued_requests: dict[Stage, Over] = {}
     """That wait: for prefill, for their KVCache to be across, for decode."""
@@ -130,6 +133,7 @@ class Recording(_Part):
         yield from ((f"instances.{name}", values) for name, values in self.instances.items())
         yield from ((f"queued_requests.{name}", values) for name, values in self.queued_requests.items())
         yield "threshold_tokens", self.threshold_tokens
+        yield "recommended_threshold_tokens", self.recommended_threshold_tokens
         if self.link:
             yield from ((f"link.{name}", getattr(self.link, name)) for name in LINK_SERIES)
 
@@ -178,6 +182,7 @@ def measured(recording: Recording) -> Recording:
         "start_ms": recording.start_ms + known[0] * recording.interval_s * 1000,
         "requests_rps": {name: values[some] for name, values in recording.requests_rps.items()},
         "threshold_tokens": recording.threshold_tokens[some],
+        "recommended_threshold_tokens": recording.recommended_threshold_tokens[some],
         "instances": {name: values[some] for name, values in recording.instances.items()},
         "queued_requests": {name: values[some] for name, values in recording.queued_requests.items()},
         "link": link and link.model_copy(update={name: getattr(link, name)[some] for name in LINK_SERIES}),

@@ -36,6 +36,7 @@ def live_replay(request: HttpRequest) -> HttpResponse:
             if job := form.submit(by=request.user.pk):
                 return redirect("job-page", job.pk)
         form.show_window(asked)
+        form.offer(replay)
         found = shown(asked, replay)
     is_first = request.method == "GET" and not (typed.get("start") or typed.get("end"))
     context = {"form": form, "of": watch, "presets": PRESETS, "is_first": is_first and not found, **found}

@@ -265,6 +265,8 @@ def _facts(result: Document, sources: list[str]) -> Iterator[tuple[str, str]]:
     yield "Rate, mean", f"{figures.rate(result['rate_rps'])} req/s"
     if measured["link"]:
         yield "Link", str(measured["link"])
+    if share_of := measured.get("recommended_share"):
+        yield "Recommended t", f"in {figures.percent(share_of)} % of the window"
     yield "Sources", ", ".join(sources) or figures.NONE
     yield "Curves of", str(result["scenario"])
     yield "Replications", f"{result['replications']:,} of {result['requests']:,} requests"

@@ -58,6 +58,7 @@ def _measured(recording: Recording, many: int) -> Document:
         "capacity_bps": link.capacity_bps if link else [],
         "waiting": summed(list(recording.queued_requests.values())),
         "threshold_tokens": recording.threshold_tokens,
+        "recommended_threshold_tokens": recording.recommended_threshold_tokens,
         "resent_fraction": link.resent_fraction if link else [],
     }
     return {"step_s": many * recording.interval_s, **{name: _widened(values, many) for name, values in lines.items()}}

@@ -17,14 +17,22 @@ from monitoring.replaying import asking
 from planner.documents.errors import DocumentError, FieldError
 from planner.models import Job
 
+AS_RECOMMENDED, AS_RECOMMENDED_TITLE = "as_recommended", "As recommended at the time: t as it was recommended then"
+"""Offered where something was recommended."""
 TRIED = {
     "bandwidth_aware": "Bandwidth-aware: t rises while the link or PrfaaS is short, and comes back",
     "advised": "As advised: the t with the greatest Λ_max for these lengths, headroom left, then bandwidth-aware",
     "advised_split": "As advised, N_p/N_d too",
+    "as_recommended": AS_RECOMMENDED_TITLE,
     "roles": "Bandwidth-aware, and PD instances change their role",
 }
 FLEET = ("prfaas_instances", "prefill_instances", "decode_instances")
-FLEET_POLICIES = {"as_recorded": "as recorded", "bandwidth_aware": "bandwidth-aware", "advised": "as advised"}
+FLEET_POLICIES = {
+    "as_recorded": "as recorded",
+    "bandwidth_aware": "bandwidth-aware",
+    "advised": "as advised",
+    AS_RECOMMENDED: "as recommended at the time",
+}
 DEFAULTS: dict[str, Any] = {
     "tried": ["bandwidth_aware", "advised"], "fleet_policy": ["as_recorded"], "replications": ["5"], "seed": ["1"],
 }  # fmt: skip
@@ -94,6 +102,13 @@ class ReplayForm(forms.Form):
         shown["start"], shown["end"] = written(asked.start_ms), written(asked.end_ms)
         self.data = shown
 
+    def offer(self, replay: asking.Replay) -> None:
+        """What can be tried in this window: what was recommended at the time, where anything was."""
+        if replay.document["recommended"] is None:
+            for name in ("tried", "fleet_policy"):
+                known = dict(self.fields[name].choices)  # type: ignore[attr-defined]
+                _choices(self.fields[name], {each: title for each, title in known.items() if each != AS_RECOMMENDED})
+
     def _given(self, names: tuple[str, ...]) -> dict[str, Any]:
         return {name: self.cleaned_data[name] for name in names if self.cleaned_data.get(name) not in (None, "")}
 
@@ -124,6 +139,7 @@ class ReplayForm(forms.Form):
             "roles": raised | {"roles": True},
             "advised": {"policy": "advised"},
             "advised_split": {"policy": "advised", "best_split": True},
+            AS_RECOMMENDED: {"policy": AS_RECOMMENDED},
         }
         yield from (("tried", told[name]) for name in TRIED if name in cleaned["tried"])
         if cleaned["threshold_tokens"] is not None:
@@ -202,6 +218,8 @@ def _tried(policies: list[Mapping[str, Any]]) -> Policy:
             found |= {"tried": [*found["tried"], "roles" if policy["roles"] else kind], "from_tokens": tokens}
         elif kind == "advised" and (policy["best_split"] or not fleet):
             found |= {"tried": [*found["tried"], "advised_split" if policy["best_split"] else kind]}
+        elif kind == AS_RECOMMENDED and not fleet:
+            found |= {"tried": [*found["tried"], kind]}
         elif kind == "static" and not fleet:
             found |= {"threshold_tokens": tokens}
         elif kind in FLEET_POLICIES:

@@ -49,6 +49,9 @@ def rows(measured: Document) -> Iterator[Row]:
     yield Row("Rate, mean", "req/s", figures.rate(measured["rate_rps"]))
     yield Row("Offloaded requests, p", "%", figures.percent(measured["offload_fraction"]))
     yield Row("Threshold t", "tokens", _spread(measured["threshold_tokens"], figures.tokens))
+    if advised := measured["recommended_threshold_tokens"]:
+        said = f"in {figures.percent(measured['recommended_share'])} % of the window"
+        yield Row("Recommended t", "tokens", _spread(advised, figures.tokens), said)
     for route, title in (("all", "all"), *words.ROUTES.items()):
         if told := measured["uncached_tokens"].get(route):
             yield Row(f"Uncached length, {title}: P50, P90", "tokens", _percentiles(told, figures.tokens))

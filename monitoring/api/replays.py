@@ -24,7 +24,7 @@ from planner.simulating.replayed import DocumentError, FieldError
 class PolicySerializer(serializers.Serializer[Any]):
     """What is tried; what is left out is as recorded."""
 
-    policy = serializers.ChoiceField(["as_recorded", "static", "bandwidth_aware", "advised"])
+    policy = serializers.ChoiceField(["as_recorded", "static", "bandwidth_aware", "advised", "as_recommended"])
     name = serializers.CharField(required=False, help_text="By which the result has it.")
     threshold_tokens = serializers.FloatField(
         required=False, help_text="Of static: t. Of bandwidth_aware: from which it is raised; else the least recorded."

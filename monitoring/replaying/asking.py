@@ -11,6 +11,7 @@ from typing import Any
 from monitoring.models import Watch
 from monitoring.recording import Recording, RecordingError, measured, simulation
 from monitoring.replaying.measured import measured as figures
+from monitoring.replaying.recommended import recommended
 from monitoring.replaying.recorder import Wanted, taken
 from monitoring.storage.retention import DAY_MS, KEPT_DAYS
 from monitoring.storage.rollups import MS, RESOLUTIONS_S
@@ -106,7 +107,7 @@ def recorded(asked: Window, now_ms: int) -> Recording:
     clusters = (asked.cluster,) if asked.cluster else tuple(asked.watch.clusters)
     interval_s = _interval_s(asked, now_ms)
     wanted = Wanted(
-        asked.start_ms, asked.end_ms, interval_s, asked.link, clusters=clusters, links=tuple(asked.watch.links)
+        asked.start_ms, asked.end_ms, interval_s, asked.link, clusters, tuple(asked.watch.links), asked.watch.name
     )
     try:
         return measured(taken(wanted))
@@ -148,6 +149,7 @@ def document(asked: Window, recording: Recording, scenario: Mapping[str, Any], g
             "simulation": simulated,
             "policies": told["policies"],
             "headroom": asked.watch.headroom,
+            "recommended": recommended(recording, scenario),
             "watch": asked.watch.name,
             "start_ms": recording.start_ms,
             "measured": figures(recording),

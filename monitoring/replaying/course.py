@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.random import SeedSequence
 
+from monitoring.replaying.crossing import Crossing, Steps, on_the_wire
 from planner.engine.curves import Array
 from planner.engine.simulation.layout import LOCAL, REMOTE, UP_PD_D, UP_PD_P, UP_PRFAAS, Records
 from planner.engine.simulation.requests import Batch, Requests
 from planner.engine.simulation.settings import Experiment
+from planner.engine.simulation.tcp import Tcp
 from planner.engine.simulation.timeline import Events
 from planner.engine.throughput import BITS_PER_BYTE
 
@@ -35,37 +38,17 @@ class Overloaded(Exception):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Steps:
-    """A value that changes at some times, and holds in between."""
-
-    times_s: Array
-    values: Array
-
-    def at(self, at_s: float) -> float:
-        """The value at a time; before the first change 0."""
-        found = int(np.searchsorted(self.times_s, at_s, side="right")) - 1
-        return float(self.values[found]) if found >= 0 else 0.0
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Course:
     """From time 0 to `duration_s`."""
 
     duration_s: float
     requests: Records
     """By arrival, REQUEST."""
-    looked_s: Array
-    sent_bits: Array
-    """Into the link, since time 0, at each of `looked_s`."""
+    link: Crossing
     threshold_tokens: Steps
-    capacity_bps: Steps
     instances: dict[str, Steps]
     """Up, by ROLES."""
     max_batch: int
-
-    def sent_bits_at(self, at_s: float) -> float:
-        """Bits sent into the link up to a time."""
-        return float(np.interp(at_s, self.looked_s, self.sent_bits))
 
 
 def simulated(experiment: Experiment, seed: int, duration_s: float, look_s: float = LOOKED_EVERY_S) -> Course:
@@ -85,17 +68,23 @@ def simulated(experiment: Experiment, seed: int, duration_s: float, look_s: floa
     simulation.drain()
     drawn = _stream(seed)
     batch, events = Requests(experiment, drawn).next(arrived), Events(experiment, drawn).upto(duration_s)
-    looked_s, sent_bits, threshold = (np.array(column, float) for column in zip(*looks, strict=True))
+    looked_s, delivered, resent, threshold = (np.array(column, float) for column in zip(*looks, strict=True))
+    tcp, usual_bps = _way(experiment)
+    wire = on_the_wire(delivered, resent, tcp.loss if tcp else 0.0)
     return Course(
         duration_s=duration_s,
         requests=_requests(experiment, simulation.state.record[:arrived], batch),
-        looked_s=looked_s,
-        sent_bits=sent_bits,
+        link=Crossing(looked_s, *wire, _capacity(events), tcp, usual_bps),
         threshold_tokens=Steps(looked_s, threshold),
-        capacity_bps=_capacity(events),
         instances=_instances(experiment, events),
         max_batch=int(experiment.deployment.decode.max_batch),
     )
+
+
+def _way(experiment: Experiment) -> tuple[Tcp | None, float]:
+    """How transfers cross, and what the link usually carries in bit/s."""
+    link, paths = experiment.deployment.link, experiment.transport.paths
+    return paths[0].tcp, link.usable_bps if link else math.inf
 
 
 def _stream(seed: int) -> SeedSequence:
@@ -104,17 +93,18 @@ def _stream(seed: int) -> SeedSequence:
 
 def _arrived(
     simulation: Any, experiment: Experiment, duration_s: float, look_s: float
-) -> list[tuple[float, float, float]]:
-    """Lets requests arrive until the time is over; at each look the time, bits sent and t."""
+) -> list[tuple[float, float, float, float]]:
+    """Lets requests arrive until the time is over; at each look the time, bits delivered and sent again, and t."""
     many = max(1, round(look_s * experiment.rate_rps))
-    looks = [(0.0, 0.0, experiment.routing.least_tokens)]
+    looks = [(0.0, 0.0, 0.0, experiment.routing.least_tokens)]
     left = experiment.requests
     while left and looks[-1][0] <= duration_s:
         if not simulation.arrive(min(many, left)):
             raise Overloaded("more requests wait than a million: take a lower load, or a shorter burst or brown-out")
         left -= min(many, left)
         mark = simulation.mark()
-        looks.append((mark.now_s, float(mark.sent_bits.sum()), float(simulation.clock["threshold_tokens"])))
+        bits = float(mark.sent_bits.sum()), float(mark.resent_bits.sum())
+        looks.append((mark.now_s, *bits, float(simulation.clock["threshold_tokens"])))
     return looks
 
 

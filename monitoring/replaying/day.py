@@ -21,6 +21,8 @@ LOAD = 0.6
 """Share of Λ_max on average over a day."""
 BROWN_OUT_SHARE = 0.1
 """Of its bandwidth, what the link carries during the brown-out of a usual day."""
+RTT_S = 0.03
+"""Assumed of a link between datacenters whose scenario does not say it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,3 +140,13 @@ def simulation(scenario: Mapping[str, Any], day: Day, seed: int) -> dict[str, An
         "warm_up": 0.0,
         **({"weather": {"windows": windows}} if windows else {}),
     }
+
+
+def over_tcp(simulation: Mapping[str, Any]) -> dict[str, Any]:
+    """The document of a simulation whose transfers cross the link by TCP, so that it is known what is sent again."""
+    links = simulation["scenario"].get("links")
+    if not links:
+        return dict(simulation)
+    link = links[0] if links[0].get("rtt_s") is not None else links[0] | {"rtt_s": RTT_S}
+    scenario = simulation["scenario"] | {"links": [link, *links[1:]]}
+    return {**simulation, "scenario": scenario, "tcp": simulation.get("tcp") or {}}

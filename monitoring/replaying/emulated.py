@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from monitoring.readings import Histogram, Kind, Point, Reading
 from monitoring.replaying.course import Course
+from monitoring.replaying.encoding import INSTANCE
 from monitoring.replaying.pace import Pace
 from planner.engine.curves import Array
 from planner.engine.simulation.layout import LOCAL, REMOTE, Records
@@ -44,8 +45,8 @@ VLLM_TOKENS = tuple(float(digit * 10**power) for power in range(6) for digit in 
 VLLM_S = (0.3, 0.5, 0.8, 1.0, 1.5, 2.0, 2.5, 5.0, 10.0, 15.0, 20.0, 30.0, 40.0, 50.0, 60.0, 120.0, 240.0, 480.0, 960.0)
 NIXL_BYTES = tuple(float(2**power) for power in range(24, 36))
 
-type Read = Callable[[float, float], float | Histogram]
-"""A metric's value at a time, its second argument, of a process that began at the first."""
+type Read = Callable[[float, float], float | Histogram | None]
+"""A metric's value at a time, its second argument, of a process that began at the first; None is not told."""
 
 
 class Counted:
@@ -133,7 +134,8 @@ class Emulated:
     def readings(self, times_s: Iterable[float], started_s: float, pace: Pace) -> list[Reading]:
         """All series at these times, of a process that began at `started_s`."""
         times = list(times_s)
-        return [self._reading(metric, times, started_s, pace) for metric in self.metrics]
+        told = [self._reading(metric, times, started_s, pace) for metric in self.metrics]
+        return [each for each in told if each.points]
 
     def _reading(self, metric: Metric, times: list[float], started_s: float, pace: Pace) -> Reading:
         is_gauge = metric.kind == "gauge" or metric.name == START
@@ -143,6 +145,8 @@ class Emulated:
             value = metric.read(started_s, at_s)
             if metric.name == START:
                 value = pace.ts_ms(started_s) / 1000
+            if value is None:
+                continue
             points.append(Point(pace.ts_ms(at_s), value if is_gauge else pace.counted(value), start_ms))
         return Reading(metric.name, metric.labels, metric.kind, tuple(points))
 
@@ -154,7 +158,7 @@ def sources(course: Course, link: str | None) -> list[Emulated]:
     """Those that a deployment has: the router and the PD cluster always, PrfaaS and the link where they are."""
     found = [router(course)]
     if course.instances["prfaas"].at(0.0):
-        found.append(_prefilling(course, "prfaas", "prfaas", REMOTE))
+        found.append(_sending(course, link))
     if course.instances["prefill"].at(0.0):
         found.append(_prefilling(course, "pd-prefill", "prefill", LOCAL))
     found.append(_decoding(course))
@@ -167,7 +171,7 @@ def sources(course: Course, link: str | None) -> list[Emulated]:
 
 
 def router(course: Course) -> Emulated:
-    """Requests by route, lengths, TTFT, t, instances by role, and what waits for what."""
+    """Requests by route, lengths, TTFT, t, instances by role, how busy they are, and what waits for what."""
     metrics = [
         Metric("threshold_tokens", "gauge", {"role": "router"}, lambda _, at_s: course.threshold_tokens.at(at_s)),
         *(each for route, number in ROUTES.items() for each in _routed(course, route, number)),
@@ -184,6 +188,7 @@ def _routed(course: Course, route: str, number: int) -> Iterator[Metric]:
     labels = {"role": "router", "route": route}
     lengths = Counted(some["arrival_s"], some["tokens"], FINE_TOKENS)
     yield Metric("requests", "counter", labels, Counted(some["arrival_s"]).total)
+    yield Metric("failed_requests", "counter", labels, _nothing)
     yield Metric("uncached_tokens", "histogram", labels, lengths.histogram)
     yield Metric("ttft_s", "histogram", labels, _spans(some, "arrival_s", "first_s", TTFT_S))
 
@@ -217,6 +222,20 @@ def _queues(course: Course) -> Iterator[Metric]:
     for some, role, enter, leave in works:
         if some.size:
             yield Metric("busy_instances", "gauge", {"role": role}, Present(some[enter], some[leave]).at)
+
+    yield from _decodes(course)
+
+
+def _decodes(course: Course) -> Iterator[Metric]:
+    """The share of the places in the batches of what is up that are taken: an instance decodes many at a time."""
+    there, running = course.instances["decode"], Present(course.requests["decode_s"], course.requests["done_s"])
+
+    def utilisation(started_s: float, at_s: float) -> float:
+        places = there.at(at_s) * course.max_batch
+        return min(1.0, running.at(started_s, at_s) / places) if places else 0.0
+
+    if there.at(0.0):
+        yield Metric("utilisation", "gauge", {"role": "decode"}, utilisation)
 
 
 # --- engines, as vLLM tells --------------------------------------------------------------------------------------
@@ -256,8 +275,27 @@ WAITING = "vllm:num_requests_waiting_by_reason"
 
 
 def _nothing(_: float, __: float) -> float:
-    """What is told of a process alone."""
+    """What is told of a process alone; and of what does not happen."""
     return 0.0
+
+
+def _sending(course: Course, link: str | None) -> Emulated:
+    """PrfaaS: its engines, and by our own names what its hosts' TCP connections know of the link."""
+    engines = _prefilling(course, "prfaas", "prfaas", REMOTE)
+    if link is None or course.link.tcp is None:
+        return engines
+    labels, crossing = {INSTANCE: "prfaas-hosts", "link": link}, course.link
+    hosts = (
+        Metric("link_rtt_s", "gauge", labels, lambda _, at_s: crossing.round_trip_s(at_s)),
+        Metric("sent_segments", "counter", labels, _between(crossing.sent_packets_at)),
+        Metric("retransmitted_segments", "counter", labels, _between(crossing.resent_packets_at)),
+    )
+    return replace(engines, systems=("vllm", "prfaas"), metrics=(*engines.metrics, *hosts))
+
+
+def _between(upto: Callable[[float], float]) -> Read:
+    """What was counted since a process began, of what is known since time 0."""
+    return lambda since_s, at_s: upto(at_s) - upto(since_s)
 
 
 def _transfers(some: Records, labels: dict[str, str]) -> Iterator[Metric]:
@@ -301,19 +339,21 @@ def _decoder(some: Records, labels: dict[str, str], max_batch: int) -> Iterator[
 
 
 def gateway(course: Course, link: str) -> Emulated:
-    """The interface of a link: octets sent, and its speed in Mbit/s, which falls with it."""
-    labels = {"ifName": link, "ifIndex": "1", "ifDescr": link}
+    """The interface of a link: octets sent, packets dropped, and its speed in Mbit/s, which falls with it."""
+    labels, crossing = {"ifName": link, "ifIndex": "1", "ifDescr": link}, course.link
 
     def octets(since_s: float, at_s: float) -> float:
-        return (course.sent_bits_at(at_s) - course.sent_bits_at(since_s)) // 8
+        return (crossing.sent_bits_at(at_s) - crossing.sent_bits_at(since_s)) // 8
 
+    discards = Metric("ifOutDiscards", "untyped", labels, _between(crossing.dropped_packets_at))
     return Emulated(
         "gateway",
         {"cluster": "prfaas", "datacenter": "demo-prfaas"},
         ("if-mib",),
         (
             Metric("ifHCOutOctets", "untyped", labels, octets),
-            Metric("ifHighSpeed", "gauge", labels, lambda _, at_s: course.capacity_bps.at(at_s) / 1e6),
+            Metric("ifHighSpeed", "gauge", labels, lambda _, at_s: crossing.capacity_bps.at(at_s) / 1e6),
+            *([discards] if crossing.tcp else []),
         ),
         tells_start=False,
     )

@@ -18,6 +18,7 @@ def measured(recording: Recording) -> dict[str, Any]:
     rates = {route: _mean(values) for route, values in recording.requests_rps.items()}
     total = _mean(recording.rates_rps)
     link, waiting = recording.link, summed(list(recording.queued_requests.values()))
+    advised = recording.recommended_threshold_tokens
     return {
         "interval_s": recording.interval_s,
         "intervals": recording.intervals,
@@ -30,6 +31,8 @@ def measured(recording: Recording) -> dict[str, Any]:
         "capacity_bps": _spread(link.capacity_bps) if link else None,
         "resent_fraction": _mean(link.resent_fraction) if link else None,
         "threshold_tokens": _spread(recording.threshold_tokens),
+        "recommended_threshold_tokens": _spread(advised),
+        "recommended_share": len(_known(advised)) / len(advised) if advised else None,
         "instances": {role: _spread(values) for role, values in recording.instances.items()},
         "waiting": _spread(waiting),
         "ttft_s": by_route(recording.ttft_s),

@@ -9,6 +9,7 @@ import numpy as np
 
 from monitoring.models import Series
 from monitoring.recording import MOST_INTERVALS, Buckets, Link, Recording, RecordingError, summed
+from monitoring.signals import OWN_SOURCE
 from monitoring.storage import query
 from monitoring.storage.rollups import MS, RESOLUTIONS_S
 
@@ -32,6 +33,8 @@ class Wanted:
     """Only what is of these, or of none; empty: of any."""
     links: tuple[str, ...] = ()
     """Those that may be meant; empty: all that are measured."""
+    watch: str | None = None
+    """Whose recommendations are recorded too."""
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -65,6 +68,7 @@ def taken(wanted: Wanted) -> Recording:
         ttft_s=_buckets(ttft, wanted),  # type: ignore[arg-type]
         link=link,
         threshold_tokens=_mean(thresholds, wanted),
+        recommended_threshold_tokens=_recommended(wanted),
         instances=_by("role", ROLES, instances, wanted),  # type: ignore[arg-type]
         queued_requests=_by("stage", STAGES, queued, wanted),  # type: ignore[arg-type]
         sources=sorted(used),
@@ -110,6 +114,26 @@ def _mean(series: Sequence[Series], wanted: Wanted) -> Over:
     rows = zip(*(_over(each, wanted) for each in series), strict=True)
     told = [[value for value in row if value is not None] for row in rows]
     return [float(np.mean(row)) if row else None for row in told] or [None] * wanted.intervals
+
+
+def _recommended(wanted: Wanted) -> Over:
+    """Empty where nothing was recommended.
+
+    What is recommended is told every ten seconds or a little more: a single interval that it missed has the one before.
+    """
+    if wanted.watch is None:
+        return []
+    tokens, validity = (
+        _mean(query.matching(signal, {"watch": wanted.watch}, [OWN_SOURCE]), wanted)
+        for signal in ("recommended_threshold_tokens", "recommendation_valid")
+    )
+    if all(value is None for value in tokens):
+        return []
+    if wanted.interval_s == RESOLUTIONS_S[0]:
+        for at in range(1, len(tokens) - 1):
+            if tokens[at] is None and validity[at] is None and validity[at + 1] is not None:
+                tokens[at] = tokens[at - 1]
+    return tokens
 
 
 def _by(label: str, values: Sequence[str], series: Sequence[Series], wanted: Wanted) -> dict[str, Over]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.engine import equal_cost, search
@@ -17,6 +17,7 @@ from planner.engine.lengths import Empirical, TruncatedLogNormal
 from planner.engine.options import LinkOption, Loads, PdOption, PrfaasOption, Reserve, Space, loads
 from planner.engine.throughput import Form, Stage, evaluate
 from tests.engine.case_study import DECODE, H20, H200, LENGTHS, S_KV, prfaas_pd
+from tests.examples import examples
 
 ENDLESS = float("inf")
 
@@ -163,7 +164,7 @@ spaces = st.builds(
 budgets = st.floats(1.0, 40.0)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(25)
 @given(spaces, budgets)
 def test_no_purchase_of_a_small_space_carries_more(given_space, budget):
     thresholds = loads(given_space, count=60).thresholds
@@ -180,7 +181,7 @@ def test_no_purchase_of_a_small_space_carries_more(given_space, budget):
     assert found.limit.lambda_max_rps == pytest.approx(exactly[0], rel=1e-9)
 
 
-@settings(max_examples=15, deadline=None)
+@examples(8)
 @given(spaces, budgets)
 def test_on_a_fine_grid_every_purchase_tried_comes_as_near_as_the_grid_is(given_space, budget):
     thresholds = loads(given_space, count=4000).thresholds
@@ -188,7 +189,7 @@ def test_on_a_fine_grid_every_purchase_tried_comes_as_near_as_the_grid_is(given_
     assert (found.limit.lambda_max_rps if found else 0.0) == pytest.approx(brute, rel=5e-3)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(12)
 @given(spaces, budgets, st.floats(1.0, 3.0))
 def test_more_money_bandwidth_or_instances_never_carry_less(given_space, budget, more):
     def most(of, usd):
@@ -203,7 +204,7 @@ def test_more_money_bandwidth_or_instances_never_carry_less(given_space, budget,
     assert most(replace(given_space, pd=larger), budget) >= before
 
 
-@settings(max_examples=30, deadline=None)
+@examples(12)
 @given(spaces, st.floats(0.01, 5.0))
 def test_the_cheapest_purchase_for_a_rate_carries_it(given_space, rate_rps):
     found = cheapest(given_space, loads(given_space, count=200), rate_rps)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.engine import fleet, search, throughput
@@ -16,6 +16,7 @@ from planner.engine.fleet.limits import limit
 from planner.engine.lengths import Empirical, TruncatedLogNormal
 from planner.engine.throughput import Form, Stage
 from tests.engine.case_study import DECODE, H20, H200, LENGTHS, S_KV, TOKENS, prfaas_pd
+from tests.examples import examples
 
 ENDLESS = float("inf")
 FAST = LogLogCurve(TOKENS, [0.3, 0.5, 1.0, 3.0])
@@ -73,7 +74,7 @@ lengths = st.one_of(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@examples(15)
 @given(
     st.integers(0, 6), st.integers(0, 6), st.integers(0, 6), st.sampled_from([0.0, 2e9, 6e9, 1e11, ENDLESS]), lengths
 )
@@ -241,27 +242,27 @@ def never_beaten(of, count):
     return found.lambda_max_rps, brute
 
 
-@settings(max_examples=40, deadline=None)
+@examples(20)
 @given(fleets(recorded, any_policy))
 def test_of_recorded_lengths_the_best_is_that_of_all_thresholds_and_splits(of):
     found, brute = never_beaten(of, 100)
     assert found == pytest.approx(brute, rel=1e-9)
 
 
-@settings(max_examples=15, deadline=None)
+@examples(8)
 @given(fleets(recorded, two_routes))
 def test_of_recorded_lengths_on_shared_routes_the_best_is_that_of_all_thresholds_and_splits(of):
     found, brute = never_beaten(of, 100)
     assert found == pytest.approx(brute, rel=1e-9)
 
 
-@settings(max_examples=20, deadline=None)
+@examples(10)
 @given(fleets(smooth, any_policy).filter(lambda of: filling.separable(of)))
 def test_no_threshold_and_split_tried_carries_more_on_routes_of_their_own(of):
     never_beaten(of, 20)
 
 
-@settings(max_examples=10, deadline=None)
+@examples(5)
 @given(fleets(smooth, two_routes))
 def test_no_threshold_and_split_tried_carries_more_on_shared_routes(of):
     never_beaten(of, 20)
@@ -292,7 +293,7 @@ def test_where_all_share_both_routes_whoever_gains_most_by_the_better_chip_has_i
 # --- more is never less ------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=10, deadline=None)
+@examples(5)
 @given(fleets(recorded, any_policy), st.floats(1.0, 4.0), st.integers(0, 2))
 def test_wider_links_or_more_instances_never_carry_less(of, factor, more):
     wider = replace(of, links=tuple(replace(link, usable_bps=link.usable_bps * factor) for link in of.links))

@@ -5,7 +5,7 @@ from collections import OrderedDict
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.engine.simulation import prefix_cache
@@ -13,6 +13,7 @@ from planner.engine.simulation.prefix_cache import END, NOBODY, new_pool
 from planner.engine.traces import Blocks, InfiniteCache, joined
 from planner.importers import traces
 from tests.engine.compiling import from_python
+from tests.examples import examples
 from tests.shared_data import SHARED, needs_shared_data
 
 block_id, find, matched, release, reserve, touch_and_keep, used_bytes = map(
@@ -157,7 +158,7 @@ def histories(draw):
     return ids, steps
 
 
-@settings(max_examples=300, deadline=None)
+@examples(100)
 @given(histories(), SIZES, st.sampled_from([0, 1, 5, 12, 30, math.inf]), st.integers(1, 15))
 def test_the_pool_is_the_slow_one_step_by_step(history, sizes, capacity, most_blocks):
     ids, steps = history
@@ -180,7 +181,7 @@ def test_the_pool_is_the_slow_one_step_by_step(history, sizes, capacity, most_bl
         agree(pool, plain)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(40)
 @given(st.lists(st.lists(st.integers(0, 6), max_size=8), max_size=12), SIZES, st.integers(0, 12))
 def test_ids_that_do_not_stand_for_a_prefix_leave_the_books_in_order(prompts, sizes, capacity):
     pool = new_pool(capacity, *sizes, 10)
@@ -197,7 +198,7 @@ def test_ids_that_do_not_stand_for_a_prefix_leave_the_books_in_order(prompts, si
 # --- against the endless one -------------------------------------------------------------------------------------
 
 
-@settings(max_examples=100, deadline=None)
+@examples(40)
 @given(recorded())
 def test_an_endless_pool_without_states_is_the_endless_cache(trace):
     ids, requests = trace

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.engine import search, sweep
@@ -9,6 +9,7 @@ from planner.engine.lengths import Empirical, TruncatedLogNormal
 from planner.engine.search import MapAxes, Problem, best, crossing, solve, surface, threshold_grid
 from planner.engine.throughput import Form, evaluate, work
 from tests.engine.case_study import H20, H200, homogeneous, naive, prfaas_pd
+from tests.examples import examples
 
 
 def carried(optimum, deployment, form=Form.EXACT):
@@ -77,7 +78,7 @@ fleets = st.builds(
 )
 
 
-@settings(max_examples=25)
+@examples(10)
 @given(fleets, st.sampled_from(list(Form)))
 def test_no_point_tried_one_by_one_carries_more_than_the_optimum(fleet, form):
     found = best(Problem(fleet, form, free_threshold=True, free_split=True))
@@ -91,7 +92,7 @@ def test_no_point_tried_one_by_one_carries_more_than_the_optimum(fleet, form):
             assert at.lambda_max_rps <= found.lambda_max_rps * (1 + 1e-9)
 
 
-@settings(max_examples=25)
+@examples(10)
 @given(fleets, st.integers(0, 3), st.floats(1, 5))
 def test_more_machines_or_bandwidth_never_carry_less(fleet, more, factor):
     less = best(Problem(fleet, Form.EXACT, True, True)).lambda_max_rps
@@ -171,7 +172,7 @@ def test_a_single_length_has_no_crossing_to_look_for():
     assert np.all(swept.best_lambda_max_rps <= 8 * 0.78125)
 
 
-@settings(max_examples=25)
+@examples(10)
 @given(fleets, st.sampled_from(list(Form)))
 def test_the_sweep_over_splits_promises_no_more_than_the_search_finds(fleet, form):
     total = int(fleet.pd.prefill_instances + fleet.pd.decode_instances)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.random import SeedSequence
 
@@ -16,6 +16,7 @@ from planner.engine.sessions import RUN, Sessions, agents, chat, earlier, means,
 from planner.engine.simulation import prefix_cache
 from planner.engine.simulation.prefix_cache import new_pool
 from tests.engine.compiling import from_python
+from tests.examples import examples
 
 matched, touch_and_keep = from_python(prefix_cache.matched), from_python(prefix_cache.touch_and_keep)
 SEED = 20_260_429
@@ -213,7 +214,7 @@ def enumerated(sessions):
 LENGTHS = st.lists(st.integers(1, 40), min_size=1, max_size=4).map(Empirical)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(25)
 @given(LENGTHS, LENGTHS, LENGTHS, st.integers(0, 50), st.integers(0, 200), st.floats(1.0, 50.0))
 def test_means_are_those_of_plain_enumeration(first, added, output, system, room, mean_turns):
     sessions = Sessions(1, system, first, added, output, mean_turns, 1.0, most_tokens=system + 80 + room)

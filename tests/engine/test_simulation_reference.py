@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.random import SeedSequence
 
@@ -37,6 +37,7 @@ from tests.engine.case_study import DECODE, homogeneous, prfaas_pd
 from tests.engine.queues import simulated_waits
 from tests.engine.reference import System
 from tests.engine.scenarios import agree, cached_experiments, columns, experiments
+from tests.examples import examples
 
 SEED = 20_260_429
 
@@ -64,25 +65,25 @@ def alone(what, experiments=experiments):
 
 
 @pytest.mark.parametrize("what", PLAIN)
-@settings(max_examples=60)
+@examples(25)
 @given(data=st.data(), seed=st.integers(0, 2**32))
 def test_every_request_meets_what_it_meets_in_simpy(what, data, seed):
     agree(data.draw(alone(what)), seed)
 
 
-@settings(max_examples=100)
+@examples(40)
 @given(experiments(), st.integers(0, 2**32))
 def test_so_it_does_with_everything_that_can_be_switched(experiment, seed):
     agree(experiment, seed)
 
 
-@settings(max_examples=60)
+@examples(25)
 @given(alone("caching", cached_experiments), st.integers(0, 2**32))
 def test_so_it_does_with_prefix_caches(experiment, seed):
     agree(experiment, seed)
 
 
-@settings(max_examples=60)
+@examples(25)
 @given(cached_experiments(), st.integers(0, 2**32))
 def test_so_it_does_with_prefix_caches_and_everything(experiment, seed):
     agree(experiment, seed)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.engine import equal_cost, slo
@@ -19,6 +19,7 @@ from planner.engine.slo import Promise, cheapest_keeping
 from planner.engine.throughput import evaluate
 from tests.engine.case_study import DECODE, H20, H200
 from tests.engine.test_equal_cost import space
+from tests.examples import examples
 
 STEADY = Circumstances()
 
@@ -47,7 +48,7 @@ def test_a_promise_below_prefill_itself_cannot_be_kept():
     assert slo.least_percentile(space(), 3.0, 0.9, STEADY) == pytest.approx(3.55, abs=0.01)
 
 
-@settings(max_examples=6, deadline=None)
+@examples(3)
 @given(
     st.floats(0.3, 1.2),
     st.floats(1.1, 4.0),
@@ -102,7 +103,7 @@ def test_a_search_that_runs_out_of_time_says_what_it_may_have_missed():
     assert hurried.at_least_usd_per_h <= in_time.usd_per_h
 
 
-@settings(max_examples=5, deadline=None)
+@examples(3)
 @given(st.floats(0.02, 0.4))
 def test_the_gap_covers_what_more_time_finds(seconds):
     best = cheapest_keeping(space(), 3.0, Promise(5.0), STEADY).usd_per_h

@@ -6,6 +6,7 @@ import time
 import pytest
 from django.contrib.auth.models import User
 
+from monitoring.alerts.defaults import RULES
 from monitoring.models import Alert, AlertRule, Delivery, Hook, HookToken, Receiver, Silence
 from tests.alerts.receiving import receiving
 
@@ -22,6 +23,13 @@ RECEIVER = {
     "name": "chat", "kind": "webhook", "url": "https://chat.example/x", "secret_file": "", "timeout_s": "5",
     "repeat_s": "60", "enabled": "on", "matchers": "severity=critical",
 }  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def rules_of_a_new_installation(db):
+    """Tests that empty the database have taken away what its migrations put there."""
+    AlertRule.objects.all().delete()
+    AlertRule.objects.bulk_create([AlertRule(**each) for each in RULES])
 
 
 @pytest.fixture

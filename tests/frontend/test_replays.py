@@ -79,12 +79,31 @@ def test_a_window_shows_what_was_measured_in_it_and_stays_that_window(half_hour,
     assert "Sign in and replay" in page
 
 
+def test_what_was_recommended_is_shown_and_offered_where_anything_was(half_hour, operator):
+    window = {"watch": brown_out.WATCH, "start": START, "end": END}
+    assert "As recommended at the time" not in text(operator.get(PAGE, window))
+    brown_out.advised(START, [(at, 24_000.0) for at in range(900, 1800, 10)])
+    page = text(operator.get(PAGE, window))
+    row = page.split('<tr data-row="Recommended t">')[1].split("</tr>")[0]
+    assert "24,000" in row
+    assert "in 50.0 % of the window" in row
+    operator.post(
+        PAGE, ASKED | {"tried": ["as_recommended"], "fleet_policy": "as_recommended", "decode_instances": "4"}
+    )
+    replay = Job.objects.get().input["replay"]
+    assert [each["policy"] for each in replay["policies"]] == 2 * ["as_recommended"]
+    form = operator.get(again(replay)).context["form"]
+    assert (form["tried"].value(), form["fleet_policy"].value()) == (["as_recommended"], "as_recommended")
+    assert '<option value="as_recommended" selected>' in str(form["fleet_policy"])
+
+
 @pytest.mark.parametrize(
     ("typed", "field", "said"),
     [
         ({"start": "yesterday"}, "start", "must be epoch milliseconds"),
         ({"start": "-10m", "end": ""}, "start", "no request was recorded"),
         ({"tried": []}, "tried", "choose one at least"),
+        ({"tried": ["as_recommended"]}, "tried", "no t was recommended"),
         ({"tried": [], "threshold_tokens": "many"}, "threshold_tokens", "Enter a number"),
         ({"from_tokens": "1e12"}, "from_tokens", "at most"),
         ({"threshold_tokens": "-5"}, "threshold_tokens", "must be"),

@@ -8,11 +8,14 @@ import numpy as np
 from django.db import transaction
 
 from monitoring import mappings
+from monitoring.live.messages import AdviceNow
 from monitoring.mapping.engine import State, map_readings
 from monitoring.models import Source, Watch
+from monitoring.recommending.samples import of_advice
 from monitoring.replaying import course, day, emulated
 from monitoring.replaying.day import BrownOut, Day
 from monitoring.replaying.pace import Pace
+from monitoring.signals import OWN_SOURCE
 from monitoring.storage.writer import Writer
 from planner import tasks
 from planner.catalog import SHIPPED
@@ -54,6 +57,16 @@ def store(start_ms, names=("router", "gateway"), policy="as_given"):
         outcome = map_readings(readings, told[name].labels, mappings.compiled_for(told[name].systems), State())
         with transaction.atomic():
             Writer().store([(source.pk, series) for series in outcome.mapped])
+
+
+def advised(start_ms, told):
+    """What was recommended to its watch, at so many seconds: a t, or None where nothing was."""
+    source, _ = Source.objects.get_or_create(name=OWN_SOURCE)
+    said = (
+        AdviceNow(start_ms + 1000 * at_s, "throughput", "hold", "", [] if t else ["no_lengths"], t) for at_s, t in told
+    )
+    with transaction.atomic():
+        Writer().store([(source.pk, series) for advice in said for series in of_advice(WATCH, advice)])
 
 
 def watched(**fields):

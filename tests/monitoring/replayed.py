@@ -18,11 +18,12 @@ def scenario_document():
 
 
 @cache
-def simulated(which=CALM, seed=1):
-    asked = document.parse(day.simulation(scenario_document(), which, seed), SHIPPED)
+def simulated(which=CALM, seed=1, over_tcp=False):
+    found = day.simulation(scenario_document(), which, seed)
+    asked = document.parse(day.over_tcp(found) if over_tcp else found, SHIPPED)
     return course.simulated(asked.experiment, seed, which.duration_s)
 
 
 @cache
-def sources(which=CALM):
-    return {each.name: each for each in emulated.sources(simulated(which), "wan")}
+def sources(which=CALM, over_tcp=False):
+    return {each.name: each for each in emulated.sources(simulated(which, over_tcp=over_tcp), "wan")}

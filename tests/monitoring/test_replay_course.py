@@ -7,9 +7,11 @@ from hypothesis import strategies as st
 
 from monitoring.readings import Histogram
 from monitoring.replaying.course import REMOTE, assigned
+from monitoring.replaying.crossing import Crossing, Steps, on_the_wire
 from monitoring.replaying.day import AMPLITUDE, DAY_S, HOUR_S, Burst, Day, Restart, Silence, usual
 from monitoring.replaying.emulated import Counted, Present
 from monitoring.replaying.pace import Pace
+from planner.engine.simulation.tcp import Tcp
 from tests.monitoring.replayed import BROWN_OUT, CALM, DURATION_S, ROUGH, simulated, sources
 
 T0 = 1_790_000_000_000
@@ -18,9 +20,9 @@ EVERY_10_S = np.arange(0.0, DURATION_S + 1, 10.0).tolist()
 SOURCES = ("router", "prfaas", "pd-prefill", "pd-decode", "gateway")
 
 
-def told(source, name, times, started_s=0.0, pace=AS_IT_WAS, which=CALM, **labels):
+def told(source, name, times, started_s=0.0, pace=AS_IT_WAS, which=CALM, over_tcp=False, **labels):
     """The values of the series of a name with these labels, one list a series."""
-    readings = sources(which)[source].readings(times, started_s, pace)
+    readings = sources(which, over_tcp)[source].readings(times, started_s, pace)
     some = [each for each in readings if each.name == name and labels.items() <= each.labels.items()]
     return [[point.value for point in each.points] for each in some]
 
@@ -30,7 +32,7 @@ def told(source, name, times, started_s=0.0, pace=AS_IT_WAS, which=CALM, **label
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_what_is_counted_never_falls(source):
-    for reading in sources()[source].readings(EVERY_10_S, 0.0, AS_IT_WAS):
+    for reading in sources(ROUGH, over_tcp=True)[source].readings(EVERY_10_S, 0.0, AS_IT_WAS):
         if reading.kind == "gauge":
             continue
         rows = [
@@ -138,6 +140,78 @@ def test_what_crossed_the_link_is_what_landed_and_a_part_of_what_is_on_its_way()
     landed = requests[requests["landed_s"] <= DURATION_S]["kv_bytes"].sum()
     begun = requests[requests["begin_s"] <= DURATION_S]["kv_bytes"].sum()
     assert landed * 0.999 <= octets[0] <= begun
+
+
+def grown(source, name, begin_s, end_s):
+    ((before, after),) = told(source, name, [begin_s, end_s], which=ROUGH, over_tcp=True)
+    return after - before
+
+
+def test_a_brown_out_over_tcp_sends_more_again_while_the_link_stays_full():
+    calm, during = (100.0, BROWN_OUT.begin_s), (BROWN_OUT.begin_s + 30, BROWN_OUT.end_s - 10)
+    shares = [
+        grown("prfaas", "retransmitted_segments", *span) / grown("prfaas", "sent_segments", *span)
+        for span in (calm, during)
+    ]
+    assert shares[0] < 1e-6 < 1e-5 < shares[1] < 0.05
+    octets = grown("gateway", "ifHCOutOctets", *during)
+    assert 8 * octets == pytest.approx((during[1] - during[0]) * BROWN_OUT.bps, rel=1e-4)
+    # segments of 1,460 bytes, each of which is dropped by the full link before it is sent again
+    assert grown("prfaas", "sent_segments", *during) == pytest.approx(octets / 1460, rel=1e-6)
+    assert grown("gateway", "ifOutDiscards", *during) == grown("prfaas", "retransmitted_segments", *during)
+
+
+def test_a_round_trip_is_the_links_own_and_the_buffer_that_is_full_while_it_is():
+    # 30 ms of 100 Gbps are buffered, which 3 Gbps empty in a second
+    ((before, during),) = told("prfaas", "link_rtt_s", [150.0, 290.0], which=ROUGH, over_tcp=True)
+    assert 0.030 < before < 0.045
+    assert during == pytest.approx(0.03 + 0.03 * 100e9 / BROWN_OUT.bps)
+
+
+def crossing(bps, tcp, capacity=((0.0, 10e9),)):
+    """Ten seconds of so many bit/s sent of a link that usually carries 10 Gbps."""
+    times, values = map(np.array, zip(*capacity, strict=True))
+    sent = np.array([0.0, 10.0 * bps])
+    return Crossing(np.array([0.0, 10.0]), sent, 0 * sent, 0 * sent, Steps(times, values), tcp, 10e9)
+
+
+@pytest.mark.parametrize(
+    ("bps", "tcp", "capacity", "round_trip_s"),
+    [
+        (5e9, Tcp(rtt_s=0.04), [(0.0, 10e9)], 0.06),  # full half of the time, with 40 ms in its buffer
+        (5e9, Tcp(rtt_s=0.04), [(0.0, 5e9)], 0.12),
+        (5e9, Tcp(rtt_s=0.04, window_bytes=1e6), [(0.0, 10e9)], 0.04),  # windows bound it, and nothing queues
+        (9.9e9, Tcp(rtt_s=0.04, window_bytes=1e6), [(0.0, 10e9)], 0.08),
+        (5e9, Tcp(rtt_s=0.04), [(0.0, np.inf)], 0.04),
+        (0.0, Tcp(rtt_s=0.04), [(0.0, 0.0)], None),
+        (5e9, None, [(0.0, 10e9)], None),
+    ],
+)
+def test_a_round_trip_by_hand(bps, tcp, capacity, round_trip_s):
+    found = crossing(bps, tcp, capacity).round_trip_s(5.0)
+    assert found == (None if round_trip_s is None else pytest.approx(round_trip_s))
+
+
+def test_of_a_hundred_packets_of_which_one_is_lost_ninety_nine_are_delivered():
+    sent, again, dropped = on_the_wire(np.array([0.0, 99.0, 99.0, 198.0]), np.array([0.0, 0.99, 0.99, 1.98]), 0.0)
+    assert sent.tolist() == pytest.approx([0, 100, 100, 200])
+    assert again.tolist() == dropped.tolist() == pytest.approx([0, 1, 1, 2])
+    # a way that loses as much drops nothing for being full
+    assert on_the_wire(np.array([0.0, 99.0]), np.array([0.0, 0.99]), 0.01)[2].tolist() == pytest.approx(
+        [0, 0], abs=1e-9
+    )
+
+
+def test_what_is_not_known_is_not_told_and_nothing_fails():
+    names = {each.name for source in sources().values() for each in source.readings([60.0], 0.0, AS_IT_WAS)}
+    assert not names & {"link_rtt_s", "sent_segments", "retransmitted_segments", "ifOutDiscards"}
+    assert told("router", "failed_requests", [0.0, DURATION_S]) == [[0, 0], [0, 0]]
+
+
+def test_decode_is_as_busy_as_the_places_in_its_batches():
+    (running,) = [sum(values) for values in zip(*told("pd-decode", "vllm:num_requests_running", [400.0]), strict=True)]
+    ((busy,),) = told("router", "utilisation", [400.0], role="decode")
+    assert busy == pytest.approx(running / (5 * 20))  # instances, and requests in a batch
 
 
 # --- restarts and silences ---------------------------------------------------------------------------------------

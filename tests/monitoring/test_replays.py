@@ -136,6 +136,29 @@ def test_an_advised_threshold_is_the_best_one_for_the_lengths_of_the_window(half
     assert other["prefill_instances"] + other["decode_instances"] == 8
 
 
+def test_as_recommended_at_the_time_follows_each_advice_and_keeps_the_last_one_where_there_was_none(
+    half_hour, operator
+):
+    # nothing for ten minutes, then 24,000, of which one is told late; nothing again from 1200 s, then 30,000
+    told = [(at, 24_000.0) for at in range(600, 1200, 10) if at != 810]
+    told += [(at, None) for at in range(1200, 1300, 10)] + [(at, 30_000.0) for at in range(1300, 1801, 10)]
+    brown_out.advised(START, told)
+    found = replayed(
+        operator, {"policy": "as_recommended"}, {"policy": "as_recommended", "roles": True}, replications=1
+    )
+    replay = Job.objects.get().input["replay"]
+    assert replay["recommended"] == {
+        "interval_s": 10, "tokens": 60 * [19_400.0] + 70 * [24_000.0] + 50 * [30_000.0], "share": 110 / 180,
+    }  # fmt: skip
+    base, run, _ = found["runs"]
+    assert (run["title"], run["recommended_share"]) == ("As recommended at the time", 110 / 180)
+    assert base["recommended_share"] is None
+    at = [run["series"]["threshold_tokens"][int(s / run["series"]["bin_s"])] for s in (300, 900, 1250, 1600)]
+    assert at == [19_400, 24_000, 24_000, 30_000]
+    assert run["offload_fraction"]["mean"] < base["offload_fraction"]["mean"]
+    assert any("in 61.1 % of the window. In the rest the last one is kept" in note for note in found["notes"])
+
+
 def test_another_fleet_is_simulated_on_its_instances_and_the_rest_as_recorded(half_hour, operator):
     fleet = {"policy": "as_recorded", "prefill_instances": 4, "decode_instances": 4, "prfaas_instances": 2, "name": "f"}
     base, other = replayed(operator, fleet, replications=1)["runs"]
@@ -179,6 +202,11 @@ def test_one_job_has_a_part_for_each_replication_of_each_and_freezes_what_was_re
         ({"policies": []}, "policies", "needs at least 1"),
         ({"policies": "all"}, "policies", "must be a list"),
         ({"policies": [{"policy": "best"}]}, "policies.0.policy", "must be one of"),
+        (
+            {"policies": [AWARE, {"policy": "as_recommended"}]},
+            "policies.1.policy",
+            "no t was recommended to this watch",
+        ),
         ({"policies": [{"policy": "static"}]}, "policies.0.threshold_tokens", "is missing"),
         ({"policies": [AWARE, {"policy": "advised", "threshold_tokens": 5e3}]}, "policies.1.threshold_tokens", "leave"),
         ({"policies": [AWARE | {"best_split": True}]}, "policies.0.best_split", "needs policy advised"),

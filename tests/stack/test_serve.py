@@ -126,8 +126,8 @@ QUESTION = {
     "problem": "front",
     "scenario": "case-study-prfaas-pd",
     "prices": [{"name": "h200", "usd_per_gpu_hour": 2.0}, {"name": "h20", "usd_per_gpu_hour": 1.0}],
-    "prfaas": [{"profile": "internal-1t-hybrid-h200x8", "most": 2}],
-    "pd": [{"profile": "internal-1t-hybrid-h20x8", "most": 4}],
+    "prfaas": [{"profile": "internal-1t-hybrid-h200x8", "most": 1}],
+    "pd": [{"profile": "internal-1t-hybrid-h20x8", "most": 3}],
     "rate_rps": 1.2,
     "rates": 3,
 }

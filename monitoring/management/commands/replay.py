@@ -131,7 +131,7 @@ def _simulation(options: dict[str, Any]) -> tuple[Asked, Day, float]:
         document = recording.simulation(recorded, scenario).document
     else:
         document = days.simulation(scenario, day, options["seed"])
-    return asked(document), day, day.duration_s
+    return asked(days.over_tcp(document)), day, day.duration_s
 
 
 def _day(options: dict[str, Any], scenario: dict[str, Any], recorded_s: float | None) -> Day:

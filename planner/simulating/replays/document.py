@@ -58,7 +58,9 @@ def parse(document: Mapping[str, Any], catalogue: Catalogue) -> Asked:
     except ValidationError as problem:
         raise from_validation(problem, raw, fields_by_place(Replay)) from problem
     base = _base(replay, catalogue)
-    if found := [error for at, each in enumerate(replay.policies) for error in policies.mistakes(each, base, at)]:
+    if found := [
+        error for at, each in enumerate(replay.policies) for error in policies.mistakes(each, base, replay, at)
+    ]:
         raise DocumentError(found)
     told = [policies.filled(each, base, replay.headroom) for each in replay.policies]
     raw |= {"simulation": base.raw, "policies": [each.model_dump() for each in told]}
@@ -103,7 +105,9 @@ def _variants(replay: Replay, base: simulations.Asked) -> Iterator[Variant]:
     yield Variant(AS_IT_WAS, AS_IT_WAS_TITLE, None, {})
     for number, policy in enumerate(replay.policies, 1):
         title = policies.title(policy)
-        yield Variant(policy.name or f"policy_{number}", title, policy, policies.changes(policy, base))
+        yield Variant(
+            policy.name or f"policy_{number}", title, policy, policies.changes(policy, base, replay.recommended)
+        )
 
 
 def _require_runnable(asked: Asked) -> None:

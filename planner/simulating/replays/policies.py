@@ -15,23 +15,33 @@ from planner.engine.search import Problem, best
 from planner.engine.throughput import Form
 from planner.scenario.build import cluster_of_role, pd_cluster
 from planner.simulating.document import Asked
-from planner.simulating.replays.schema import Policy
+from planner.simulating.replays.schema import Policy, Recommended, Replay
 
 type Changes = Mapping[str, Any]
 """New values by the dotted path of a field of a simulation."""
 
-TITLES = {"as_recorded": "Routed as recorded", "bandwidth_aware": "Bandwidth-aware", "advised": "As advised"}
+TITLES = {
+    "as_recorded": "Routed as recorded",
+    "bandwidth_aware": "Bandwidth-aware",
+    "advised": "As advised",
+    "as_recommended": "As recommended at the time",
+}
 THRESHOLD = "scenario.routing.threshold_tokens"
 FLEET = ("prfaas_instances", "prefill_instances", "decode_instances")
-ROUTES_BY_LENGTH = ("static", "bandwidth_aware", "advised")
+ROUTES_BY_LENGTH = ("static", "bandwidth_aware", "advised", "as_recommended")
+NOTHING_RECOMMENDED = (
+    "cannot be followed: no t was recommended to this watch in this window, or none was recorded; choose another window"
+)
 
 
-def mistakes(policy: Policy, base: Asked, at: int) -> Iterator[FieldError]:
-    """What contradicts the scenario, or itself."""
+def mistakes(policy: Policy, base: Asked, replay: Replay, at: int) -> Iterator[FieldError]:
+    """What contradicts the scenario, the window, or itself."""
     place, scenario = f"policies.{at}", base.scenario.parsed
     if policy.policy in ROUTES_BY_LENGTH and scenario.routing.policy != "threshold":
         said = f"needs routing.policy threshold in the scenario, which has {scenario.routing.policy}"
         yield FieldError(f"{place}.policy", policy.policy, said)
+    if policy.policy == "as_recommended" and replay.recommended is None:
+        yield FieldError(f"{place}.policy", policy.policy, NOTHING_RECOMMENDED)
     if policy.threshold_tokens is not None and policy.policy not in ("static", "bandwidth_aware"):
         said = f"is not given with policy {policy.policy}; leave it out, or take static or bandwidth_aware"
         yield FieldError(f"{place}.threshold_tokens", policy.threshold_tokens, said)
@@ -91,16 +101,26 @@ def _judged(policy: Policy, base: Asked, headroom: float) -> Deployment:
     return deployed.split(n_p, n_d)
 
 
-def changes(policy: Policy, base: Asked) -> Changes:
+def changes(policy: Policy, base: Asked, recommended: Recommended | None) -> Changes:
     """What it sets in the simulation of the window as it was; the policy is `filled`."""
     found: dict[str, Any] = {}
-    if policy.policy in ROUTES_BY_LENGTH:
+    if policy.policy == "as_recommended":
+        found = _followed(recommended)
+    elif policy.policy in ROUTES_BY_LENGTH:
         aware = policy.policy != "static"
         found = {"threshold_track": None, "policy": "bandwidth_aware" if aware else "as_given"}
         found[THRESHOLD] = policy.threshold_tokens
     if policy.roles:
         found["roles"] = base.raw.get("roles") or {}
     return found | dict(_of_fleet(policy, base))
+
+
+def _followed(recommended: Recommended | None) -> dict[str, Any]:
+    """t interval by interval, as recorded t is followed; the scenario's is its median."""
+    if recommended is None:
+        return {}
+    track = recommended.model_dump(exclude={"share"})
+    return {"threshold_track": track, "policy": "as_given", THRESHOLD: float(np.median(recommended.tokens))}
 
 
 def _of_fleet(policy: Policy, base: Asked) -> Iterator[tuple[str, Any]]:

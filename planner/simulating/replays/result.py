@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -50,7 +50,7 @@ def document(asked: Asked, runs: Sequence[Sequence[Replication]]) -> dict[str, A
         "measured": replay.measured,
         "calibration": calibration(replay.measured, found[0]),
         "provenance": max((each["provenance"] for each in found), key=PROVENANCE_KINDS.index),
-        "notes": [*replay.notes, *_notes(found)],
+        "notes": [*replay.notes, *_followed(found), *_notes(found)],
         "version": __version__,
     }
 
@@ -65,6 +65,7 @@ def _run(asked: Asked, variant: Variant, runs: Sequence[Replication]) -> dict[st
         "title": variant.title,
         "asked": variant.policy.model_dump(exclude_none=True) if variant.policy else None,
         "threshold_tokens": evaluation.number(deployed.threshold_tokens),
+        "recommended_share": _recommended_share(asked, variant),
         "instances": {
             "prfaas": int(prfaas.instances) if prfaas else 0,
             "prefill": int(deployed.pd.prefill_instances),
@@ -73,6 +74,12 @@ def _run(asked: Asked, variant: Variant, runs: Sequence[Replication]) -> dict[st
         **{name: value for name, value in found.items() if name not in SHARED},
         "bands": bands([report(simulated.experiment, [run]).series for run in runs], found["series"]["bin_s"]),
     }
+
+
+def _recommended_share(asked: Asked, variant: Variant) -> float | None:
+    """Of the window, in which anything was recommended; None where a run does not follow that."""
+    follows = variant.policy is not None and variant.policy.policy == "as_recommended"
+    return asked.replay.recommended.share if follows and asked.replay.recommended else None
 
 
 def _alone(asked: Asked, variant: Variant, runs: Sequence[Replication]) -> dict[int, Measures]:
@@ -105,6 +112,18 @@ def _band(values: Sequence[Array]) -> dict[str, list[float | None]]:
     shortest = min(each.size for each in values)
     told = [estimate([float(each[at]) for each in values]) for at in range(shortest)]
     return {bound: [getattr(each, bound) for each in told] for bound in ("mean", "low", "high")}
+
+
+def _followed(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """What was followed by whom does as was recommended at the time."""
+    shares = [each["recommended_share"] for each in found if each["recommended_share"] is not None]
+    if not shares:
+        return
+    rest = "" if shares[0] == 1 else ". In the rest the last one is kept; before the first one t is as recorded"
+    yield (
+        f"as recommended at the time: a t was recommended in {100 * shares[0]:.3g} % of the window{rest}. Each was a "
+        "step from the t in force then: whoever had followed the first would have been told another one next"
+    )
 
 
 def _notes(found: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from planner.documents.fields import Name, Share, Table, Text, Tokens
+from planner.simulating.stages import TrackTable
 
 MOST_POLICIES = 10
 MOST_REPLICATIONS = 400
@@ -21,7 +22,7 @@ Instances = Annotated[int, Field(ge=0, le=10_000)]
 class Policy(Table):
     """What is tried: how requests are routed, and on how many instances; what is left out is as recorded."""
 
-    policy: Literal["as_recorded", "static", "bandwidth_aware", "advised"]
+    policy: Literal["as_recorded", "static", "bandwidth_aware", "advised", "as_recommended"]
     name: Name | None = None
     threshold_tokens: Tokens | None = None
     """Of static t itself; of bandwidth_aware the one from which it is raised. Of advised it is found."""
@@ -34,6 +35,13 @@ class Policy(Table):
     decode_instances: Instances | None = None
 
 
+class Recommended(TrackTable):
+    """t as it was recommended while it happened, and kept where nothing was."""
+
+    share: Annotated[float, Field(gt=0, le=1)]
+    """Of the intervals, those in which anything was recommended."""
+
+
 class Replay(Table):
     """What is simulated; `simulation` is complete, and every policy has its t, once it has been read."""
 
@@ -41,6 +49,8 @@ class Replay(Table):
     simulation: dict[str, Any]
     """The window as it was."""
     policies: Annotated[list[Policy], Field(min_length=1, max_length=MOST_POLICIES)]
+    recommended: Recommended | None = None
+    """What policy as_recommended follows; None where nothing was recommended."""
     headroom: Share = 0.1
     """Of the link, what an advised t leaves free."""
     watch: Text = ""

@@ -20,7 +20,7 @@ const PANELS = [
   { axis: "requests, req/s", measured: "rate_rps", run: () => null, scaled: same, write: rate, unit: "req/s", name: "rate" },
   { axis: "egress, Gbps", measured: "egress_bps", run: ({ egress_bps: found }) => found, scaled: giga, write: gbps, unit: "Gbps", scale: 1 / GIGA, limit: "capacity_bps", name: "egress" },
   { axis: "requests that wait", measured: "waiting", run: ({ waiting }) => waiting, scaled: same, write: one, unit: "", name: "waiting" },
-  { axis: "t, tokens", measured: "threshold_tokens", run: ({ threshold_tokens: found }) => (found.some((value) => value != null) ? flat(found) : null), scaled: same, write: tokens, unit: "tokens", name: "t" },
+  { axis: "t, tokens", measured: "threshold_tokens", advised: "recommended_threshold_tokens", run: ({ threshold_tokens: found }) => (found.some((value) => value != null) ? flat(found) : null), scaled: same, write: tokens, unit: "tokens", name: "t" },
 ];
 
 const drawn = (shown) => PANELS.filter((panel) => (shown.measured[panel.measured] || shown.runs.some((run) => panel.run(run))) && (panel.name !== "rate" || !shown.runs.length));
@@ -37,6 +37,14 @@ function band({ mean, low, high }, run, panel, unit, colour) {
   return [{ ...curve("low", x, least, edge, ""), ...more }, { ...curve("high", x, panel.scaled(high), edge, ""), ...more, fill: "tonexty", fillcolor: faint(colour) }];
 }
 
+// What was recommended at the time; beside simulations, the one that follows it has its line.
+function recommended(panel, { measured, runs }, unit, colours) {
+  const told = panel.advised && !runs.length && measured[panel.advised];
+  if (!told) return [];
+  const hover = `%{x:.4g} ${unit.name}: %{y:,.4g} ${panel.unit}`;
+  return [curve("recommended", middles(told.length, measured.step_s, unit), panel.scaled(told), { ...series(colours, 1).line, dash: "dot" }, hover, { legendgroup: "recommended" })];
+}
+
 function traces(panel, shown, unit, colours) {
   const { measured, runs } = shown;
   const hover = `%{x:.4g} ${unit.name}: %{y:,.4g} ${panel.unit}`;
@@ -47,7 +55,7 @@ function traces(panel, shown, unit, colours) {
   });
   const told = measured[panel.measured];
   const own = told ? [curve("measured", middles(told.length, measured.step_s, unit), panel.scaled(told), series(colours, 0).line, hover, { legendgroup: "measured" })] : [];
-  return [...bands, ...own, ...lines];
+  return [...bands, ...own, ...recommended(panel, shown, unit, colours), ...lines];
 }
 
 // A link that carries many times as much is named and not drawn: egress would lie flat on the axis.
@@ -86,9 +94,10 @@ function columns(panel, { measured, runs }) {
   const how = { unit: panel.unit, write: panel.write, scale: panel.scale };
   const own = measured[panel.measured] ? [[{ label: `${panel.name}, measured`, ...how }, (from) => at(measured[panel.measured], from, measured.step_s)]] : [];
   const link = panel.limit && measured[panel.limit] ? [[{ label: "link, measured", ...how }, (from) => at(measured[panel.limit], from, measured.step_s)]] : [];
+  const advised = panel.advised && measured[panel.advised] && !runs.length ? [[{ label: `${panel.name}, recommended`, ...how }, (from) => at(measured[panel.advised], from, measured.step_s)]] : [];
   const simulated = runs.flatMap((run) => Object.entries(panel.run(run) ?? {}).map(([bound, values]) =>
     [{ label: `${panel.name}, ${run.title}${bound === "mean" ? "" : `, 95 % ${bound}`}`, ...how }, (from) => at(values, from, run.bin_s)]));
-  return [...own, ...link, ...simulated];
+  return [...own, ...advised, ...link, ...simulated];
 }
 
 export const replayCourse = {
