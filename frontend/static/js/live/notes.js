@@ -3,8 +3,6 @@ import { get } from "../api.js";
 
 const MOST = 500;
 const isSame = (one, other) => one.text === other.text && one.kind === other.kind && one.ts_ms === other.ts_ms && one.end_ms === other.end_ms && (other.is_open === undefined || one.is_open === other.is_open);
-// What systems tell goes on until it is told to have ended; snapshots do not say so.
-const TOLD = new Set(["alert", "alertmanager", "grafana"]);
 
 export class Notes {
   constructor(api) {
@@ -37,7 +35,8 @@ export class Notes {
 
   take(notes) {
     const news = notes.filter((note) => !this.dropped.has(note.id)).filter((note) => !this.known.has(note.id) || !isSame(this.known.get(note.id), note));
-    for (const note of news) this.known.set(note.id, { ...note, is_open: note.is_open ?? (TOLD.has(note.kind) && note.end_ms === null) });
+    // One of our alerts goes on until it is told to have ended; snapshots do not say so, annotations that are asked for do.
+    for (const note of news) this.known.set(note.id, { ...note, is_open: note.is_open ?? (note.kind === "alert" && note.end_ms === null) });
     for (const id of this.known.keys()) {
       if (this.known.size <= MOST) break;
       this.known.delete(id);
