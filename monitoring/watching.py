@@ -118,6 +118,19 @@ def enter(watch: Watch, given: Mapping[str, Any], by: str) -> Entered:
     return entered
 
 
+def withdraw(watch: Watch, what: str, by: str) -> bool:
+    """From now on nobody says this; what was entered holds for the time before. False where nothing was entered."""
+    with transaction.atomic():
+        Watch.objects.select_for_update().get(pk=watch.pk)
+        newest = watched.newest_entered().filter(watch=watch, what=what).first()
+        if newest is None or newest.value is None:
+            return False
+        # Never before what it takes back, whose time may be a little ahead of our clock.
+        at_ms = max(round(time.time() * 1000), newest.at_ms)
+        Entered.objects.create(watch=watch, what=what, value=None, at_ms=at_ms, by=by[:150])
+    return True
+
+
 def _entered_mistakes(said: Mapping[str, Any], now_ms: int) -> Iterator[tuple[str, str]]:
     what, value, at_ms = said["what"], said["value"], said["at_ms"]
     if what not in WHAT:
@@ -133,6 +146,6 @@ def _entered_mistakes(said: Mapping[str, Any], now_ms: int) -> Iterator[tuple[st
 
 
 def entered_of(watch: Watch) -> dict[str, dict[str, Any]]:
-    """The newest of each kind."""
-    rows = watched.newest_entered().filter(watch=watch)
+    """The newest of each kind that was not withdrawn."""
+    rows = watched.newest_entered().filter(watch=watch).exclude(value=None)
     return {each.what: {"value": each.value, "at_ms": each.at_ms, "by": each.by} for each in rows}

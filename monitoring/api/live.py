@@ -16,8 +16,9 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from monitoring.api.query import WINDOW, whole, window
+from monitoring.api.shapes import shape
 from monitoring.live import history, ticks
-from monitoring.live.messages import VERSION
+from monitoring.live.messages import VERSION, Snapshot
 from monitoring.live.watched import named
 from monitoring.state import loading
 from monitoring.storage.query import MOST_POINTS
@@ -35,7 +36,7 @@ class SnapshotView(APIView):
         summary="The newest snapshot",
         description="With If-None-Match of the ETag of an earlier answer: 304 while there is no newer one.",
         responses={
-            200: OpenApiTypes.OBJECT,
+            200: shape(Snapshot),
             304: OpenApiResponse(description="There is no newer one."),
             404: OpenApiResponse(OpenApiTypes.OBJECT, description="There is none yet."),
         },

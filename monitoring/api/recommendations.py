@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema, extend_schema_field
 from rest_framework import generics, serializers, status
 from rest_framework.exceptions import APIException, NotFound, ValidationError
 from rest_framework.negotiation import BaseContentNegotiation
@@ -22,6 +22,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from monitoring.api.query import moment, whole
+from monitoring.api.shapes import shape
+from monitoring.live.messages import AdviceNow
 from monitoring.live.watched import EVERYTHING
 from monitoring.models import Recommendation, Watch
 from monitoring.recommending import routers
@@ -38,6 +40,11 @@ def watch_named(name: str) -> Watch:
     if name == EVERYTHING and not Watch.objects.exists():
         return Watch(name=EVERYTHING)
     raise Http404(f"No watch is named {name}.")
+
+
+@extend_schema_field(shape(AdviceNow))
+class AdviceField(serializers.JSONField):
+    """All that was said last."""
 
 
 class RecommendationSerializer(serializers.ModelSerializer[Recommendation]):
@@ -99,6 +106,21 @@ def _reason(given: Mapping[str, str]) -> str:
     return given["reason"]
 
 
+class NowSerializer(serializers.Serializer[Any]):
+    """What is recommended now; SI units, times in epoch milliseconds."""
+
+    watch = serializers.CharField()
+    at_ms = serializers.IntegerField(allow_null=True, help_text="When it was said; null: nothing was said yet.")
+    age_ms = serializers.IntegerField(allow_null=True, help_text="Of the snapshot that it is from.")
+    # The metaclass takes fields out of the class: the method of this name stays.
+    is_valid = serializers.BooleanField(help_text="False: nothing is recommended.")  # type: ignore[assignment]
+    problems = serializers.ListField(child=serializers.CharField(), help_text="Why nothing is.")
+    threshold_tokens = serializers.FloatField(allow_null=True, help_text="t to set now.")
+    instances = serializers.DictField(child=serializers.IntegerField(), help_text="By role.")
+    current_threshold_tokens = serializers.FloatField(allow_null=True, help_text="In force; null: not known.")
+    advice = AdviceField(allow_null=True)
+
+
 class RecommendationView(APIView):
     """What is recommended of a watch now."""
 
@@ -107,7 +129,7 @@ class RecommendationView(APIView):
         summary="What is recommended of a watch now",
         description="Whichever process is asked. While `is_valid` is false, `problems` says why, and nothing in "
         "`advice` is to be acted on: it is what was said last.",
-        responses={200: OpenApiTypes.OBJECT},
+        responses=NowSerializer,
     )
     def get(self, request: Request, name: str) -> Response:
         watch = watch_named(name)

@@ -41,6 +41,51 @@ class RefitSerializer(serializers.Serializer[Any]):
     revision = serializers.IntegerField(required=False, help_text="As the preview told it; a later one is a conflict.")
 
 
+class CurveSerializer(serializers.Serializer[Any]):
+    """Seconds of prefill at so many tokens."""
+
+    tokens = serializers.ListField(child=serializers.FloatField())
+    seconds = serializers.ListField(child=serializers.FloatField())
+
+
+class ProvenanceSerializer(serializers.Serializer[Any]):
+    """Where a curve comes from."""
+
+    kind = serializers.CharField(help_text="measured where all points are, else inferred.")
+    # The metaclass takes fields out of the class: the attribute of this name stays.
+    source = serializers.CharField()  # type: ignore[assignment]
+
+
+class FittedSerializer(serializers.Serializer[Any]):
+    """A profile of the scenario, before and after."""
+
+    profile = serializers.CharField()
+    routes = serializers.ListField(child=serializers.ChoiceField(ROUTES))
+    requests = serializers.FloatField(help_text="That were seen.")
+    ratio = serializers.FloatField(help_text="Observed over predicted time.")
+    measured_tokens = serializers.ListField(child=serializers.FloatField(), help_text="From, to.")
+    before = CurveSerializer()
+    after = CurveSerializer()
+    provenance = ProvenanceSerializer()
+
+
+class PreviewSerializer(serializers.Serializer[Any]):
+    """What a refit would store."""
+
+    scenario = serializers.CharField()
+    revision = serializers.IntegerField(help_text="Of the scenario as it is.")
+    start_ms = serializers.IntegerField()
+    end_ms = serializers.IntegerField()
+    profiles = FittedSerializer(many=True)
+    problems = serializers.DictField(child=serializers.CharField(), help_text="By route, why it was not fitted.")
+
+
+class StoredSerializer(PreviewSerializer):
+    """What it stored: new revisions by name."""
+
+    stored = serializers.DictField(child=serializers.IntegerField())
+
+
 class RefitView(APIView):
     """The profiles of a watch's scenario, as telemetry has them."""
 
@@ -51,7 +96,7 @@ class RefitView(APIView):
             OpenApiParameter("start", str, description="Epoch milliseconds, or ago: -1h, -2d. Default: -1h."),
             OpenApiParameter("end", str, description="The same; default: now."),
         ],
-        responses={200: OpenApiTypes.OBJECT, 409: OpenApiResponse(OpenApiTypes.OBJECT, description="why it cannot be")},
+        responses={200: PreviewSerializer, 409: OpenApiResponse(OpenApiTypes.OBJECT, description="why it cannot be")},
     )
     def get(self, request: Request, name: str) -> Response:
         found, telemetry = _found(watch_named(name), request.query_params)
@@ -61,7 +106,7 @@ class RefitView(APIView):
         operation_id="live_refit",
         summary="Refit the profiles from telemetry: the next revision of the scenario and of its profiles",
         request=RefitSerializer,
-        responses={201: OpenApiTypes.OBJECT, 409: OpenApiResponse(OpenApiTypes.OBJECT, description="why it cannot be")},
+        responses={201: StoredSerializer, 409: OpenApiResponse(OpenApiTypes.OBJECT, description="why it cannot be")},
     )
     def post(self, request: Request, name: str) -> Response:
         given = _given(request.data)

@@ -24,7 +24,7 @@ from monitoring.api.replays import ReplaysView
 from monitoring.api.silences import SilencesView, SilenceView
 from monitoring.api.sources import SourcesView, SourceView, TokensView, TokenView
 from monitoring.api.targets import PullsView, PullTestView, PullView, TargetsView, TargetTestView, TargetView
-from monitoring.api.watches import EnteredView, WatchesView, WatchView
+from monitoring.api.watches import EnteredOneView, EnteredView, WatchesView, WatchView
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("sources/", SourcesView.as_view(), name="live-sources-list"),
@@ -49,6 +49,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("watches/", WatchesView.as_view(), name="live-watches-list"),
     path("watches/<slug:name>/", WatchView.as_view(), name="live-watch"),
     path("watches/<slug:name>/entered/", EnteredView.as_view(), name="live-watch-entered"),
+    path("watches/<slug:name>/entered/<str:what>/", EnteredOneView.as_view(), name="live-watch-entered-one"),
     path("watches/<slug:name>/history/", HistoryView.as_view(), name="live-watch-history"),
     path("watches/<slug:name>/replays/", ReplaysView.as_view(), name="live-replays"),
     path("recording/", RecordingView.as_view(), name="live-recording"),

@@ -11,7 +11,7 @@ from django.utils.http import parse_etags
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import serializers, status
-from rest_framework.exceptions import APIException, ValidationError
+from rest_framework.exceptions import APIException, NotFound, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
@@ -166,6 +166,23 @@ class EnteredView(APIView):
             raise ValidationError(problem.errors) from problem
         found = {"what": entered.what, "value": entered.value, "at_ms": entered.at_ms}
         return Response(found, status.HTTP_201_CREATED)
+
+
+class EnteredOneView(APIView):
+    """One of them."""
+
+    @extend_schema(
+        operation_id="live_watches_withdraw",
+        summary="Withdraw a value that was entered: from now on it is unknown where no telemetry tells it",
+        parameters=[OpenApiParameter("what", str, OpenApiParameter.PATH, enum=watching.WHAT)],
+        responses={204: None, 404: OpenApiResponse(OpenApiTypes.OBJECT, description="nothing is entered that counts")},
+    )
+    def delete(self, request: Request, name: str, what: str) -> Response:
+        watch = get_object_or_404(Watch, name=name)
+        if not watching.withdraw(watch, what, request.user.get_username()):
+            known = ", ".join(watching.entered_of(watch)) or "nothing"
+            raise NotFound(f"of the watch {name} no {what:.50} is entered; entered is: {known}")
+        return Response(status=status.HTTP_204_NO_CONTENT)
 
 
 def _given(request: Request, fields: tuple[str, ...]) -> Mapping[str, Any]:

@@ -83,7 +83,7 @@ def _current(told: Value, said: Said | None) -> Current:
     """Telemetry first; then what was entered; else it is not known."""
     if told.value is not None and math.isfinite(told.value):
         return Current(told.value, told.ts_ms, told.age, "telemetry")
-    if said is not None:
+    if said is not None and said.value is not None:
         return Current(said.value, said.at_ms, "live", "entered", said.by)
     return Current(None, told.ts_ms, told.age)
 

@@ -15,9 +15,9 @@ EVERYTHING = "all"
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A value that somebody has entered."""
+    """A value that somebody has entered; None: what was entered before was withdrawn."""
 
-    value: float
+    value: float | None
     at_ms: int
     by: str = ""
 

@@ -37,7 +37,7 @@ class Entered(models.Model):
 
     watch = models.ForeignKey(Watch, on_delete=models.CASCADE, related_name="entered")
     what = models.CharField(max_length=40, help_text="threshold_tokens, or instances and a role: instances.prefill.")
-    value = models.FloatField()
+    value = models.FloatField(null=True, help_text="Null: from then on nobody says anything.")
     at_ms = models.BigIntegerField()
     by = models.CharField(max_length=150, blank=True, default="")
 
@@ -45,7 +45,7 @@ class Entered(models.Model):
         indexes: ClassVar[list[models.Index]] = [models.Index(fields=["watch", "what", "at_ms"], name="entered_latest")]
 
     def __str__(self) -> str:
-        return f"{self.what} = {self.value:g}"
+        return f"{self.what} {'withdrawn' if self.value is None else f'= {self.value:g}'}"
 
 
 class Tick(models.Model):

@@ -24,6 +24,15 @@ WORDS = {
     "prefill_instances": "prefill instances",
     "decode_instances": "decode instances",
 }
+REMEDIES = {
+    Obstacle.NO_LENGTHS: "send uncached_tokens with route",
+    Obstacle.FEW_SAMPLES: "wait for more",
+    Obstacle.NO_THRESHOLD: "send threshold_tokens, or enter it",
+    Obstacle.NO_INSTANCES: "send instances with role, or enter them",
+    Obstacle.NO_CAPACITY: "send link_capacity_bps, or set it in the scenario",
+    Obstacle.NO_RATE: "send requests, or follow the greatest Λ_max",
+}
+"""What can be done about a hindrance; of the others their text says it."""
 NO_SCENARIO, FAILED = "no_scenario", "failed"
 """Why the engine could not even be asked."""
 CODES = (
@@ -50,7 +59,8 @@ def problems(advice: Advice, feed: Feed, options: Options) -> list[Problem]:
     found = []
     for each in advice.hindrances:
         stale = feed.stale(options.most_age_s) if each.code == Obstacle.STALE else []
-        found.append(Problem(each.code.value, _stale(stale, feed) if stale else each.text))
+        remedy = f": {REMEDIES[each.code]}" if each.code in REMEDIES else ""
+        found.append(Problem(each.code.value, _stale(stale, feed) if stale else each.text + remedy))
     return found
 
 

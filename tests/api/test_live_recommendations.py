@@ -5,6 +5,8 @@ import time
 import pytest
 import yaml
 
+from monitoring.api.recommendations import NowSerializer
+from monitoring.api.shapes import shape
 from monitoring.live.messages import AdviceNow
 from monitoring.models import Recommendation
 from tests.monitoring.advised import CASE, NOW_MS, snapshot, stored, watch, watch_now
@@ -43,6 +45,10 @@ def test_what_is_recommended_now_is_told_with_its_time_and_validity(client, row)
     assert (answer["threshold_tokens"], answer["current_threshold_tokens"]) == (21_340.0, 19_400.0)
     assert answer["instances"] == {"prefill": 3}
     assert answer["advice"]["reason"] == "link_busy"
+    described = shape(AdviceNow)["properties"]
+    assert (set(answer), set(answer["advice"])) == (set(NowSerializer().fields), set(described))
+    assert (described["confidence"]["type"], described["confidence"]["nullable"]) == ("number", True)
+    assert described["objectives"]["additionalProperties"]["properties"]["ttft_mean_s"]["type"] == "number"
 
 
 def test_what_is_not_valid_tells_no_value_but_why(client, row):

@@ -257,13 +257,15 @@ class FakeLive:
         if path == "annotations/":
             return {"annotations": self.notes if self.watches else [], "more": 0}
         if path.endswith("/recommendations/"):
+            at_ms = int(given.get("end", self.now_ms)) - 60_000
+            split = {"prfaas": 4, "prefill": 3, "decode": 5}
             then = {
-                "at_ms": int(given["end"]) - 60_000,
-                "reason": "keep",
-                "sentence": "Keep t at 19.6K.",
-                "problems": [],
-            }
-            return {"results": [then]}
+                "id": 1, "at_ms": at_ms, "reason": "keep", "sentence": "Keep t at 19.6K.", "problems": [],
+                "current": {"threshold_tokens": 19_600.0, "instances": split},
+                "recommended": {"threshold_tokens": 21_700.0, "instances": split | {"prefill": 4, "decode": 4}},
+            }  # fmt: skip
+            nothing = then | {"id": 2, "reason": "stale", "sentence": "nothing is recommended", "recommended": {}}
+            return {"count": 2, "results": [then] if "end" in given else [nothing, then]}
         if path.endswith("/history/"):
             return self._history(int(given["start"]), int(given["end"]))
         return []

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.live_fake import START_MS, WATCH, points
+from tests.browser.live_fake import NOTES, START_MS, WATCH, points
 from tests.browser.live_screen import Screen
 
 AFTER = re.compile("^12:0(0:0[1-9]|0:[1-5]|[1-9])")
@@ -224,14 +224,36 @@ def test_what_is_typed_is_sent_and_what_is_refused_stands_beside_its_field(scree
     expect(value).not_to_be_visible()
     assert here.fake.posted[-1] == ("POST", "watches/case-study/entered/", {"what": "threshold_tokens", "value": 21000})
     here.visitor.complaints = [text for text in here.visitor.complaints if "400" not in text]
+    said = {"value": 21000.0, "at_ms": START_MS, "by": "ada"}
+    here.fake.watches = [WATCH | {"entered": {"threshold_tokens": said}}]
+    here.page.get_by_role("button", name="Enter t").click()
+    expect(here.page.locator("[data-entered]")).to_have_text("Entered last: 21,000 by ada, 2026-11-30 12:00:00.")
+    here.page.get_by_role("button", name="Withdraw it").click()
+    expect(value).not_to_be_visible()
+    assert here.fake.posted[-1] == ("DELETE", "watches/case-study/entered/threshold_tokens/", None)
 
     here.page.keyboard.press("a")
     here.page.get_by_label("What happened").fill("t raised")
     here.page.locator("#note-from").fill("2026-11-30T11:58:00")
     here.page.keyboard.press("Enter")
     expect(here.page.get_by_label("What happened")).not_to_be_visible()
-    said = {"text": "t raised", "watch": "case-study", "ts_ms": START_MS - 120_000, "end_ms": None}
+    said = {"text": "t raised", "kind": "note", "watch": "case-study", "ts_ms": START_MS - 120_000, "end_ms": None}
     assert here.fake.posted[-1] == ("POST", "annotations/", said)
+
+    here.page.get_by_role("button", name="Change annotation 4").click()
+    here.page.get_by_label("Kind", exact=True).select_option("threshold")
+    here.page.get_by_role("button", name="Store", exact=True).click()
+    expect(here.page.get_by_label("What happened")).not_to_be_visible()
+    note = {"text": NOTES[1]["text"], "kind": "threshold", "watch": "case-study"}
+    assert here.fake.posted[-1] == (
+        "PATCH", "annotations/4/", note | {"ts_ms": NOTES[1]["ts_ms"], "end_ms": None},
+    )  # fmt: skip
+    here.page.get_by_role("button", name="Change annotation 3").click()
+    here.page.get_by_role("button", name="Delete", exact=True).click()
+    here.page.get_by_role("button", name="Delete it for all").click()
+    here.fake.tick()
+    expect(here.page.get_by_role("button", name="Change annotation 3")).to_have_count(0)
+    assert here.fake.posted[-1] == ("DELETE", "annotations/3/", None)
 
 
 def test_keys_a_kiosk_and_who_switches_keys_off(screen):

@@ -17,6 +17,11 @@ def test_it_keeps_nobody_out_and_fits_a_phone(screen):
     here.visitor.open(SHORT)
     expect(here.connection).to_have_text("live")
     here.page.locator("[data-advice] summary").click()
+    here.page.get_by_role("button", name="What was recommended before").click()
+    logged = here.page.locator("[data-log-table] tbody tr")
+    expect(logged.nth(0)).to_contain_text("19,600 → –3 / 5 → –stale: nothing is recommended")
+    expect(logged.nth(1)).to_contain_text("19,600 → 21,7003 / 5 → 4 / 4keep: Keep t at 19.6K.")
+    here.page.get_by_role("button", name="Close").click()
     draw_all(here.page)
     here.page.evaluate(HIDE, True)
     wrong = []

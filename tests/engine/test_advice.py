@@ -72,6 +72,14 @@ def test_every_reason_is_said(changes, reason, said):
     assert said in advice.sentence
 
 
+def test_what_was_said_for_a_queue_that_is_gone_does_not_say_that_requests_wait():
+    long = {"threshold_tokens": 25e3}
+    _, before = advise(CASE, observed(0.0, queues=Queues(0, 0, 25, 0), **long), Options(), Remembered())
+    after, _ = advise(CASE, observed(1.0, queues=Queues(0, 1, 0, 0), **long), Options(), before)
+    assert after.reason is Reason.LOCAL_QUEUE
+    assert after.sentence.startswith("requests waited for PD-P, now 0 there and 0 for PrfaaS: lower t from 25.0K to")
+
+
 def test_who_has_followed_it_is_told_of_no_further_effect():
     short = {"capacity_bps": 10e9, "egress_bps": 9.6e9}
     told, before = advise(CASE, observed(0.0, **short), Options(), Remembered())

@@ -140,5 +140,20 @@ def test_what_cannot_be_in_force_is_refused_by_its_field(entering, body, field):
     assert not Entered.objects.exists()
 
 
+def test_what_was_entered_is_withdrawn_once_and_stays_on_record(planner, entering):
+    entering(what="threshold_tokens", value=8192)
+    entering(what="instances.decode", value=5)
+    assert planner.delete(f"{WATCHES}east/entered/threshold_tokens/").status_code == 204
+    assert set(planner.get(f"{WATCHES}east/").json()["entered"]) == {"instances.decode"}
+    again = planner.delete(f"{WATCHES}east/entered/threshold_tokens/")
+    assert again.status_code == 404
+    assert "entered is: instances.decode" in again.json()["errors"][0]["message"]
+    assert Client().delete(f"{WATCHES}east/entered/instances.decode/").status_code == 403
+    kept = Entered.objects.filter(what="threshold_tokens").order_by("pk")
+    assert list(kept.values_list("value", "by")) == [(8192.0, "ada"), (None, "ada")]
+    assert entering(what="threshold_tokens", value=4096).status_code == 201
+    assert planner.get(f"{WATCHES}east/").json()["entered"]["threshold_tokens"]["value"] == 4096.0
+
+
 def test_values_of_a_watch_that_is_not_there_are_not_taken(planner):
     assert sent(planner, "post", f"{WATCHES}none/entered/", {"what": "threshold_tokens", "value": 1}).status_code == 404

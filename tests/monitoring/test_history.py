@@ -142,12 +142,12 @@ def test_lengths_are_those_of_the_window(leader):
 
 def test_where_no_telemetry_tells_what_was_entered_last_counts(leader):
     watch = Watch.objects.create(name="west")
-    for second, value in ((20, 8192.0), (40, 4096.0)):
+    for second, value in ((10, 1024.0), (15, None), (20, 8192.0), (40, 4096.0)):
         Entered.objects.create(watch=watch, what="threshold_tokens", value=value, at_ms=at(second))
     leader.store(source(), gauge("threshold_tokens", [19_400.0] * 5, begin_s=50, role="router"))
     found = known(over(0, 60, watch=named("west")).lines["threshold_tokens"].mean)
-    assert [found.get(second) for second in (0, 19, 20, 39, 40, 49, 50, 54)] == [
-        None, None, 8192.0, 8192.0, 4096.0, 4096.0, 19_400.0, 19_400.0,
+    assert [found.get(second) for second in (0, 14, 15, 19, 20, 39, 40, 49, 50, 54)] == [
+        None, 1024.0, None, None, 8192.0, 8192.0, 4096.0, 4096.0, 19_400.0, 19_400.0,
     ]  # fmt: skip
 
 

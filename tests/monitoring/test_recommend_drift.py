@@ -5,6 +5,7 @@ import time
 import numpy as np
 import pytest
 
+from monitoring.api.refit import FittedSerializer, PreviewSerializer
 from monitoring.models import Frame, Source
 from monitoring.readings import Histogram, Point
 from monitoring.recommending.drifting import WINDOW_MS, Drifts, drifts
@@ -176,6 +177,8 @@ def test_a_refit_is_looked_at_stored_and_then_nothing_has_drifted(operator, now_
     sent(now_ms, slower=1.5)
     between = {"start": str(now_ms - WINDOW_MS), "end": str(now_ms)}
     looked = operator.get(ADDRESS, between).json()
+    assert set(looked) == set(PreviewSerializer().fields)
+    assert set(looked["profiles"][0]) == set(FittedSerializer().fields)
     assert [each["profile"] for each in looked["profiles"]] == ["internal-1t-hybrid-h200x8", "internal-1t-hybrid-h20x8"]
     assert all(each["ratio"] == pytest.approx(1.5, rel=0.05) for each in looked["profiles"])
     assert store.named(store.SCENARIOS, CASE).revision == 1

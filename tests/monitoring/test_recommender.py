@@ -126,10 +126,10 @@ def long_ones(now):
 @pytest.mark.parametrize(
     ("change", "code", "said"),
     [
-        (few, Obstacle.FEW_SAMPLES, "20 lengths were seen"),
-        (unknown_t, Obstacle.NO_THRESHOLD, "t in force is not known"),
+        (few, Obstacle.FEW_SAMPLES, "20 lengths were seen, of 200 needed: wait for more"),
+        (unknown_t, Obstacle.NO_THRESHOLD, "t in force is not known: send threshold_tokens, or enter it"),
         (no_instances, Obstacle.NO_INSTANCES, "PD-P, PD-D"),
-        (no_lengths, Obstacle.NO_LENGTHS, "lengths are not known"),
+        (no_lengths, Obstacle.NO_LENGTHS, "lengths are not known: send uncached_tokens with route"),
         (stale, Obstacle.STALE, "telemetry of egress for 45 s"),
         (long_ones, Obstacle.EXTRAPOLATED, "profile was measured"),
     ],

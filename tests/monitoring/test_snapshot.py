@@ -197,6 +197,8 @@ def test_what_telemetry_tells_goes_before_what_was_entered_and_nothing_is_guesse
     assert leader.watch(at(1)).threshold_tokens.origin == "telemetry"
     assert leader.watch(at(20)).threshold_tokens.age == "stale"
     assert leader.watch(at(400)).threshold_tokens.origin == "entered"
+    Entered.objects.create(watch=watch, what="threshold_tokens", value=None, at_ms=at(401), by="ada")
+    assert leader.watch(at(402)).threshold_tokens.origin == "unknown"
 
 
 def test_utilisation_is_of_busy_instances_or_of_busy_time_or_as_told(leader):

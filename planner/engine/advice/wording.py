@@ -46,13 +46,13 @@ def _cause(advice: Advice, observed: Observed) -> str:
         case Reason.LINK_BUSY:
             return _link(advice)
         case Reason.LINK_QUEUE:
-            return f"{queues.link:.0f} KVCaches wait for the {_link(advice)}"
+            return f"{queues.link or 0:.0f} KVCaches wait for the {_link(advice)}"
         case Reason.RETRANSMITS:
             return f"{100 * (observed.resent_share or 0):.1f} % of what crosses is sent again, {_link(advice)}"
         case Reason.PRFAAS_BACKLOG:
-            return f"{queues.prfaas:.0f} requests wait for PrfaaS, {queues.pd_p:.0f} for PD-P"
+            return _queue("PrfaaS", queues.prfaas, "PD-P", queues.pd_p)
         case Reason.LOCAL_QUEUE:
-            return f"{queues.pd_p:.0f} requests wait for PD-P, {queues.prfaas:.0f} for PrfaaS"
+            return _queue("PD-P", queues.pd_p, "PrfaaS", queues.prfaas)
         case Reason.BOTH_SHORT:
             waiting = f", {queues.pd_p:.0f} requests wait" if queues.pd_p else ""
             return f"{_link(advice)}, but PD-P is short as well{waiting}"
@@ -61,6 +61,14 @@ def _cause(advice: Advice, observed: Observed) -> str:
             return f"{tokens(best.threshold_tokens)} {why}" if best else ""
         case _:
             return f"{_link(advice)}" if advice.link_utilisation is not None else "nothing is short"
+
+
+def _queue(longer: str, waiting: float | None, other: str, others: float | None) -> str:
+    """Which queue is the longer one, or was: what was said stands until it is followed or said anew."""
+    waits, there = waiting or 0.0, others or 0.0
+    if waits > there:
+        return f"{waits:.0f} requests wait for {longer}, {there:.0f} for {other}"
+    return f"requests waited for {longer}, now {waits:.0f} there and {there:.0f} for {other}"
 
 
 def _goal(advice: Advice) -> Point | None:

@@ -52,7 +52,7 @@ class Command(BaseCommand):
             seed()
             self._create_admin()
             with Demonstration(demo) as demonstration:
-                server = Server(listener, on_ready=self._then(demonstration.start))
+                server = Server(listener, on_ready=self._then(demonstration.start, demo is not None))
                 server.run(sockets=[listener])
         if not server.started:
             raise CommandError("The server did not start; the reason is above.")
@@ -68,18 +68,21 @@ class Command(BaseCommand):
         shown = "as set by ADMIN_PASSWORD" if given else f"{password} (shown only this once)"
         self.stdout.write(f"Account for changes: admin, password {shown}")
 
-    def _then(self, start: Callable[[str, int], None]) -> Callable[[str, int], None]:
+    def _then(self, start: Callable[[str, int], None], has_demo: bool) -> Callable[[str, int], None]:
         """Says where it is, and goes on."""
 
         def ready(host: str, port: int) -> None:
-            self._say_where(host, port)
+            self._say_where(host, port, has_demo)
             start(host, port)
 
         return ready
 
-    def _say_where(self, host: str, port: int) -> None:
+    def _say_where(self, host: str, port: int, has_demo: bool) -> None:
         shown = f"[{host}]" if ":" in host else host
-        self.stdout.write(f"PrfaaS Planner is at http://{shown}:{port}{settings.FORCE_SCRIPT_NAME or ''}/")
+        address = f"http://{shown}:{port}{settings.FORCE_SCRIPT_NAME or ''}/"
+        self.stdout.write(f"PrfaaS Planner is at {address}")
+        if has_demo:
+            self.stdout.write(f"The demo is at {address}live/ once its day is simulated, in up to a minute.")
         self.stdout.write("Ctrl-C ends it.")
         self.stdout.flush()
 

@@ -1,7 +1,8 @@
 // What the recommendation leads to: a router's configuration to paste, the profile fitted anew.
 import { get, getText, post, signIn } from "../api.js";
 import { seconds, tokens, written } from "../format.js";
-import { hide, keyed, out, row } from "./dom.js";
+import { hide, keyed, out, row, spelled } from "./dom.js";
+import { moment, utc } from "./zone.js";
 
 const dialog = (name) => document.querySelector(`[data-dialog="${name}"]`);
 const two = written(2);
@@ -17,6 +18,40 @@ export async function showRouter(watchUrl, kind) {
   try {
     place.textContent = await getText(`${watchUrl}router/${kind}/`);
     status.textContent = (await copied(place.textContent)) ? "Copied." : "This browser does not let pages copy here: select and copy it.";
+  } catch (error) {
+    status.textContent = error.message;
+  }
+}
+
+// --- the audit log ------------------------------------------------------------------------------------------------
+
+const MOST_LOGGED = 50;
+const LOGGED = [["time", "text"], ["t", ""], ["split", ""], ["why", "text wrap"]];
+const threshold = ({ threshold_tokens: t }) => (t == null ? "–" : tokens(t));
+const count = (value) => (value == null ? "?" : tokens(value));
+const split = ({ instances }) => (instances?.prefill == null && instances?.decode == null ? "–" : `${count(instances.prefill)} / ${count(instances.decode)}`);
+
+// The newest, up to the moment that is looked at.
+export async function showLog(watchUrl, zone, end) {
+  const shown = dialog("log");
+  const [status, table] = [shown.querySelector("[data-log-status]"), shown.querySelector("[data-log-table]")];
+  const address = `${watchUrl}recommendations/`;
+  shown.querySelector("[data-log-all]").href = address;
+  status.textContent = "Asking.";
+  hide(table, true);
+  shown.showModal();
+  try {
+    const { count: inAll, results } = await get(`${address}?page_size=${MOST_LOGGED}${end === null ? "" : `&end=${end}`}`);
+    const until = end === null ? "" : ` before ${moment(end, zone)}`;
+    status.textContent = results.length ? `The newest ${results.length} of ${inAll}${until}.` : `Nothing is on record${until}.`;
+    hide(table, !results.length);
+    keyed(table.tBodies[0], results, ({ id }) => id, () => row(LOGGED), (line, { at_ms: at, reason, sentence, current, recommended }) => {
+      out(line, "time", moment(at, zone));
+      line.querySelector('[data-out="time"]').title = utc(at);
+      out(line, "t", `${threshold(current)} → ${threshold(recommended)}`);
+      out(line, "split", `${split(current)} → ${split(recommended)}`);
+      spelled(line.querySelector('[data-out="why"]'), `${reason}: ${sentence}`);
+    });
   } catch (error) {
     status.textContent = error.message;
   }

@@ -96,7 +96,6 @@ export function showAdvice(within, { advice, threshold_tokens: current, roles },
   showPredicted(find("predicted"), find("no-predicted"), advice, current.value);
   showObjective(find("objective"), shown);
   showSplits(find("splits"), find("conversion"), advice, there);
-  attribute(find("log"), "href", shown.log);
   listed(find("basis"), advice ? basis(advice, current.value, shown.headroom) : []);
   listed(find("unknown"), advice ? unknowns(advice) : [], find("no-unknown"));
   showDrift(find("drift"), advice?.drift ?? [], find("no-drift"));

@@ -1,11 +1,9 @@
 // Below the charts: alerts, events and the health of sources.
-import { written } from "../format.js";
 import { attribute, hide, keyed, out, row, text } from "./dom.js";
 import { DAY } from "./view.js";
 import { age, clock, moment, utc } from "./zone.js";
 
 const skew = new Intl.NumberFormat("en-US", { minimumFractionDigits: 1, maximumFractionDigits: 1, signDisplay: "exceptZero" });
-const figure = written(2);
 const MOST_EVENTS = 50;
 
 function list(name, items, key, cells, show) {
@@ -23,11 +21,11 @@ function when(line, name, value, ...times) {
   attribute(line.querySelector(`[data-out="${name}"]`), "title", times.map(utc).join(" to "));
 }
 
-// Each has a page, where it is acknowledged or silenced; where such pages are installed.
-function named(line, title, id) {
+// Each has a page, where it is acknowledged or silenced, or where it says how it does; where such pages are installed.
+function named(line, column, title, id) {
   const { pages } = line.closest("table").dataset;
-  if (!pages) return out(line, "rule", title);
-  const cell = line.querySelector('[data-out="rule"]');
+  if (!pages) return out(line, column, title);
+  const cell = line.querySelector(`[data-out="${column}"]`);
   const link = cell.querySelector("a") ?? cell.appendChild(document.createElement("a"));
   attribute(link, "href", `${pages}${id}/`);
   return text(link, title);
@@ -38,22 +36,34 @@ export function showAlerts(alerts, zone, now) {
   list("alerts", alerts, ({ id }) => id, cells, (line, alert) => {
     out(line, "state", alert.state);
     line.dataset.state = alert.state;
-    named(line, `${alert.rule} (${alert.severity})`, alert.id);
+    named(line, "rule", `${alert.rule} (${alert.severity})`, alert.id);
     when(line, "since", brief(alert.since_ms, zone, now), alert.since_ms);
-    const more = [alert.value == null ? "" : `now ${figure(alert.value)}`, alert.acknowledged_by ? `acknowledged by ${alert.acknowledged_by}` : "", alert.silenced_until_ms ? `silenced until ${clock(alert.silenced_until_ms, zone)}` : ""];
+    const more = [alert.acknowledged_by ? `acknowledged by ${alert.acknowledged_by}` : "", alert.silenced_until_ms ? `silenced until ${clock(alert.silenced_until_ms, zone)}` : ""];
     out(line, "what", [alert.text, ...more.filter(Boolean)].join("; "));
   });
 }
 
-export function showEvents({ notes, start, end, view }) {
+// What was typed or told is changed and deleted by who has signed in; our own alerts tell of themselves.
+function changing(line, { id, kind }, isSignedIn) {
+  const cell = line.querySelector('[data-out="do"]');
+  if (!isSignedIn || kind === "alert") return cell.replaceChildren();
+  if (cell.firstChild) return undefined;
+  const button = Object.assign(document.createElement("button"), { type: "button", className: "button quiet", textContent: "Change" });
+  button.dataset.note = id;
+  button.setAttribute("aria-label", `Change annotation ${id}`);
+  return cell.append(button);
+}
+
+export function showEvents({ notes, start, end, view, isSignedIn }) {
   const seen = notes.filter(({ ts_ms: from, until }) => from <= end && (until ?? from) >= start).sort((a, b) => b.ts_ms - a.ts_ms).slice(0, MOST_EVENTS);
-  const cells = [["number", ""], ["time", "text"], ["kind", "text"], ["what", "text wrap"]];
+  const cells = [["number", ""], ["time", "text"], ["kind", "text"], ["what", "text wrap"], ["do", "text no-kiosk"]];
   list("events", seen, ({ id }) => id, cells, (line, note) => {
     out(line, "number", String(note.number));
     const times = [note.ts_ms, note.end_ms].filter((ms) => ms != null);
     when(line, "time", times.map((ms) => brief(ms, view.zone, end)).join(" to ") + (note.is_open ? ", goes on" : ""), ...times);
     out(line, "kind", note.kind);
     out(line, "what", note.text);
+    changing(line, note, isSignedIn);
   });
 }
 
@@ -61,7 +71,7 @@ export function showEvents({ notes, start, end, view }) {
 export function showHealth(sources, sinceMs) {
   const cells = [["name", "text wrap"], ["state", "text"], ["age", ""], ["skew", ""]];
   list("health", sources, ({ name }) => name, cells, (line, source) => {
-    out(line, "name", source.problem ? `${source.name}: ${source.problem}` : source.name);
+    named(line, "name", source.problem ? `${source.name}: ${source.problem}` : source.name, encodeURIComponent(source.name));
     out(line, "state", source.state);
     line.dataset.state = source.state;
     out(line, "age", source.age_ms == null ? "–" : age(source.age_ms + sinceMs));

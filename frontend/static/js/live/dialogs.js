@@ -1,8 +1,10 @@
 // What is typed on the screen: sent by REST, with what is refused beside its field.
 import { patch, post, put, Refused, remove, signIn } from "../api.js";
-import { fromField, toField, zoneName } from "./zone.js";
+import { tokens } from "../format.js";
+import { fromField, moment, toField, zoneName } from "./zone.js";
 
 const dialog = (name) => document.querySelector(`[data-dialog="${name}"]`);
+const BY_HAND = new Set([...dialog("annotate").querySelector("[name=kind]").options].map(({ value }) => value));
 const words = (text) => text.split(",").map((each) => each.trim()).filter(Boolean);
 
 export class Dialogs {
@@ -61,19 +63,41 @@ export class Dialogs {
 
   // --- the forms ---
 
-  enter(watch, what) {
+  // `entered` tells what was entered last of each kind: it can be withdrawn, and is unknown then.
+  enter(watch, what, zone, entered, done) {
     const chosen = what === "instances" ? "instances.prefill" : what;
-    this.open("enter", { what: chosen, value: "" }, ({ what: field, value }) =>
-      post(`${this.watch(watch)}entered/`, { what: field.value, value: number(value, "value") }));
+    const entering = `${this.watch(watch)}entered/`;
+    const form = this.open("enter", { what: chosen, value: "" }, ({ what: field, value }) =>
+      post(entering, { what: field.value, value: number(value, "value") }), done);
+    if (!form) return () => {};
+    const { what: field } = form.elements;
+    const button = form.querySelector("[data-withdraw]");
+    const tell = () => {
+      const said = entered()[field.value];
+      form.querySelector("[data-entered]").textContent = said ? `Entered last: ${tokens(said.value)}${said.by ? ` by ${said.by}` : ""}, ${moment(said.at_ms, zone)}.` : "";
+      button.hidden = !said;
+    };
+    field.onchange = tell;
+    button.onclick = () => this.send(dialog("enter"), () => remove(`${entering}${field.value}/`), done);
+    tell();
+    return tell;
   }
 
-  // `watch` is empty where it is of all.
-  annotate(watch, zone, from, done) {
-    const form = this.open("annotate", { text: "", ts_ms: toField(from, zone), end_ms: "" }, ({ text, ts_ms: begin, end_ms: end }) =>
-      post(`${this.api}annotations/`, {
-        text: text.value, watch, ts_ms: fromField(begin.value, zone), end_ms: end.value ? fromField(end.value, zone) : null,
-      }), done);
-    if (form) form.querySelector("[data-note-zone]").textContent = `Times: ${zoneName(zone, from)}.`;
+  // A new one from `note.ts_ms` on, or one that is there; its `watch` is empty where it is of all.
+  annotate(note, zone, done) {
+    const { id = null, text = "", kind = "note", watch, ts_ms: from, end_ms: until = null } = note;
+    const place = id === null ? `${this.api}annotations/` : `${this.api}annotations/${id}/`;
+    const values = { text, kind: BY_HAND.has(kind) ? kind : "note", ts_ms: toField(from, zone), end_ms: until === null ? "" : toField(until, zone) };
+    const form = this.open("annotate", values, (elements) => {
+      const begin = elements.ts_ms.value === values.ts_ms ? Math.round(from) : fromField(elements.ts_ms.value, zone);
+      const end = elements.end_ms.value === values.end_ms ? until : elements.end_ms.value ? fromField(elements.end_ms.value, zone) : null;
+      const said = { text: elements.text.value, kind: elements.kind.value, watch, ts_ms: begin, end_ms: end };
+      return id === null ? post(place, said) : patch(place, said);
+    }, done);
+    if (!form) return;
+    form.querySelector("h2").textContent = id === null ? "Annotate" : `Change annotation ${id}`;
+    form.querySelector("[data-note-zone]").textContent = `Times: ${zoneName(zone, from)}.`;
+    this.offerRemoval("annotate", id !== null, "Delete it for all", () => remove(place).then(() => null), done);
   }
 
   editWatch(watch, done) {
@@ -84,18 +108,19 @@ export class Dialogs {
     if (!form) return;
     form.querySelector("h2").textContent = watch ? `Change ${watch.name}` : "New watch";
     form.elements.name.readOnly = Boolean(watch);
-    this.offerRemoval(form.querySelector("[data-remove]"), watch, done);
+    this.offerRemoval("watch", Boolean(watch), "Delete it, and what was entered of it", () => remove(this.watch(watch.name)).then(() => null), done);
   }
 
   // Asked for twice, as it cannot be taken back.
-  offerRemoval(button, watch, done) {
-    button.hidden = !watch;
+  offerRemoval(name, isThere, surely, removing, done) {
+    const button = dialog(name).querySelector("[data-remove]");
+    button.hidden = !isThere;
     button.textContent = "Delete";
     let isSure = false;
     button.onclick = () => {
-      if (isSure) return this.send(dialog("watch"), () => remove(this.watch(watch.name)).then(() => null), done);
+      if (isSure) return this.send(dialog(name), removing, done);
       isSure = true;
-      button.textContent = "Delete it, and what was entered of it";
+      button.textContent = surely;
       return undefined;
     };
   }

@@ -2,11 +2,11 @@
 import { get } from "../api.js";
 
 const MOST = 500;
-const isSame = (one, other) => one.text === other.text && one.ts_ms === other.ts_ms && one.end_ms === other.end_ms;
+const isSame = (one, other) => one.text === other.text && one.kind === other.kind && one.ts_ms === other.ts_ms && one.end_ms === other.end_ms && (other.is_open === undefined || one.is_open === other.is_open);
 
 export class Notes {
   constructor(api) {
-    Object.assign(this, { api, known: new Map(), asked: 0, sorted: [] });
+    Object.assign(this, { api, known: new Map(), dropped: new Set(), asked: 0, sorted: [] });
   }
 
   async load({ watch, range, end }, nowMs) {
@@ -26,9 +26,16 @@ export class Notes {
     this.sort();
   }
 
+  // One that was deleted here; a snapshot that is under way still has it.
+  drop(id) {
+    this.dropped.add(id);
+    this.known.delete(id);
+    this.sort();
+  }
+
   take(notes) {
-    const news = notes.filter((note) => !this.known.has(note.id) || !isSame(this.known.get(note.id), note));
-    // One of our alerts goes on until it is told to have ended; snapshots do not say so.
+    const news = notes.filter((note) => !this.dropped.has(note.id)).filter((note) => !this.known.has(note.id) || !isSame(this.known.get(note.id), note));
+    // One of our alerts goes on until it is told to have ended; snapshots do not say so, annotations that are asked for do.
     for (const note of news) this.known.set(note.id, { ...note, is_open: note.is_open ?? (note.kind === "alert" && note.end_ms === null) });
     for (const id of this.known.keys()) {
       if (this.known.size <= MOST) break;

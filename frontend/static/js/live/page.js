@@ -1,7 +1,7 @@
 // The SRE's screen: joins the stream of snapshots, the history of what is looked at, the strip, the charts and the keys.
 import { get } from "../api.js";
 import { palette } from "../charts/style.js";
-import { copied, showRefit, showRouter } from "./advice-dialogs.js";
+import { copied, showLog, showRefit, showRouter } from "./advice-dialogs.js";
 import { showAlerts, showEvents, showHealth } from "./below.js";
 import { live } from "./chart.js";
 import { CHARTS } from "./charts.js";
@@ -40,9 +40,11 @@ class Screen {
     addEventListener("popstate", () => this.look(read(location.search).view));
     document.addEventListener("visibilitychange", () => this.beat());
     document.querySelector("[data-objective]").addEventListener("change", ({ target }) => this.setObjective(target));
-    for (const button of document.querySelectorAll("[data-enter]")) button.addEventListener("click", () => this.dialogs.enter(this.view.watch, button.dataset.enter));
+    for (const button of document.querySelectorAll("[data-enter]")) button.addEventListener("click", () => this.enter(button.dataset.enter));
     for (const button of document.querySelectorAll("[data-router]")) button.addEventListener("click", () => showRouter(this.dialogs.watch(this.view.watch), button.dataset.router));
+    document.querySelector("[data-log]").addEventListener("click", () => showLog(this.dialogs.watch(this.view.watch), this.view.zone, this.view.end));
     document.querySelector("[data-refit]").addEventListener("click", () => showRefit(this.dialogs.watch(this.view.watch), told.login, told.signed_in));
+    document.querySelector("[data-events]").addEventListener("click", ({ target }) => target.dataset.note && this.changeNote(Number(target.dataset.note)));
     for (const chart of this.charts) chart.plot.addEventListener("dblclick", () => this.view.end !== null && this.act("follow"));
     this.begin();
   }
@@ -78,7 +80,7 @@ class Screen {
     this.view = { ...view, watch: view.watch || this.names()[0] || "" };
     if (view.end === null) this.frozen = null;
     root.toggleAttribute("data-kiosk", view.kiosk);
-    this.notes.load(this.view, this.clock.now()).then(() => this.draw());
+    this.askNotes();
     const isSame = this.feed.grid && ["watch", "range", "end", "past"].every((name) => before[name] === this.view[name]);
     if (isSame) this.feed.view = this.view;
     else this.feed.load(this.view);
@@ -144,11 +146,31 @@ class Screen {
   }
 
   annotate() {
-    const end = this.view.end ?? this.clock.now();
-    this.dialogs.annotate(this.watch() ? this.view.watch : "", this.view.zone, end, () => this.notes.load(this.view, this.clock.now()).then(() => this.draw()));
+    const from = this.view.end ?? this.clock.now();
+    this.dialogs.annotate({ watch: this.watch() ? this.view.watch : "", ts_ms: from }, this.view.zone, () => this.askNotes());
+  }
+
+  // Nothing is answered where it was deleted.
+  changeNote(id) {
+    const note = this.notes.known.get(id);
+    if (!note) return;
+    this.dialogs.annotate(note, this.view.zone, (answer) => {
+      if (!answer) this.notes.drop(id);
+      this.askNotes();
+    });
+  }
+
+  askNotes() {
+    return this.notes.load(this.view, this.clock.now()).then(() => this.draw());
   }
 
   // --- the watch ---
+
+  // Open at once; others enter values too, so that what is there already is asked for anew.
+  enter(what) {
+    const tell = this.dialogs.enter(this.view.watch, what, this.view.zone, () => this.watch()?.entered ?? {}, () => this.askWatches());
+    if (told.signed_in) this.askWatches().then(tell);
+  }
 
   watch() {
     return this.watches.find(({ name }) => name === this.view.watch) ?? null;
@@ -225,7 +247,7 @@ class Screen {
     return {
       view, end, start: end - view.range, grid: feed.grid, past: view.past ? feed.past : null, nowMs: this.clock.now(), isTold: Boolean(now), notes: this.notes.of(view.watch, end),
       now: now ?? (feed.grid ? momentOf(feed.grid, end, view.watch) : null), isPast, alerts: snapshot?.alerts ?? [],
-      log: `${this.dialogs.watch(view.watch)}recommendations/`, headroom: watch?.headroom ?? HEADROOM, objective: watch?.objective ?? "throughput", isSignedIn: told.signed_in, isStored: Boolean(watch), scenario: watch?.scenario ?? "",
+      headroom: watch?.headroom ?? HEADROOM, objective: watch?.objective ?? "throughput", isSignedIn: told.signed_in, isStored: Boolean(watch), scenario: watch?.scenario ?? "",
       isStale: !isPaused && this.isStale, silentSince: !isPaused && this.isStale ? this.stream.last.ts_ms : null,
       reason: isPast ? feed.reason : null, lengths: isPast ? feed.lengths : now?.lengths ?? feed.lengths,
     };

@@ -209,9 +209,10 @@ function silence({ silentSince, end, view }, colours) {
 function marks({ notes, start, end, view }, colours) {
   const seen = notes.filter(({ ts_ms: from, until }) => from <= end && (until ?? from) >= start);
   const isNamed = seen.length <= MOST_NAMED_MARKS;
-  return seen.map(({ ts_ms: from, until: to, number }) => ({
-    type: to ? "rect" : "line", xref: "x", yref: "paper", x0: shifted(from, view.zone), x1: shifted(to ?? from, view.zone), y0: 0, y1: 1,
-    line: { color: colours["ink-2"], width: 1, dash: "4px,2px" }, ...(to ? { fillcolor: colours["ink-2"], opacity: 0.12, layer: "below" } : {}),
+  // Grey is what is stale: a span of an alert is of another colour, and begins no earlier than what is shown, so that its number is seen.
+  return seen.map(({ ts_ms: from, until: to, number, kind }) => ({
+    type: to ? "rect" : "line", xref: "x", yref: "paper", x0: shifted(to ? Math.max(from, start) : from, view.zone), x1: shifted(to ?? from, view.zone), y0: 0, y1: 1,
+    line: { color: colours["ink-2"], width: 1, dash: "4px,2px" }, ...(to ? { fillcolor: kind === "alert" ? colours.danger : colours.accent, opacity: 0.08, layer: "below" } : {}),
     ...(isNamed ? { label: { text: String(number), textposition: to ? "top left" : "end", textangle: 0, font: { size: 11, color: colours.ink } } } : {}),
   }));
 }
