@@ -115,7 +115,7 @@ def usual(link_bps: float | None, duration_s: float = DAY_S, load: float = LOAD)
         duration_s,
         load,
         bursts=(Burst(2.5 * HOUR_S, 2.75 * HOUR_S, 1.25),),
-        brown_outs=(BrownOut(4 * HOUR_S, 4.25 * HOUR_S, bps),) if bps else (),
+        brown_outs=(BrownOut(4 * HOUR_S, 5 * HOUR_S, bps),) if bps else (),
         silences=(Silence("pd-decode", 7 * HOUR_S, 7.5 * HOUR_S),),
         restarts=(Restart("prfaas", 9 * HOUR_S), Restart("gateway", 10 * HOUR_S)),
     )
