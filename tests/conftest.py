@@ -50,3 +50,13 @@ def nothing_stored(db):
     from planner.models import Entry
 
     Entry.objects.all().delete()
+
+
+@pytest.fixture
+def rules_of_a_new_installation(db):
+    """Of alerts: tests that empty the database have taken away what its migrations put there."""
+    from monitoring.alerts.defaults import RULES
+    from monitoring.models import AlertRule
+
+    AlertRule.objects.all().delete()
+    AlertRule.objects.bulk_create([AlertRule(**each) for each in RULES])

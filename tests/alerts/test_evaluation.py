@@ -271,6 +271,7 @@ def test_a_rule_that_cannot_be_evaluated_harms_no_other_and_says_so():
     assert bad.problem == ""
 
 
+@pytest.mark.usefixtures("rules_of_a_new_installation")
 def test_the_rules_that_an_installation_begins_with_are_valid_and_quiet_on_a_quiet_system():
     from monitoring.alerts import rules
     from monitoring.alerts.defaults import RULES
@@ -283,6 +284,7 @@ def test_the_rules_that_an_installation_begins_with_are_valid_and_quiet_on_a_qui
         assert told(alerting, at, watch(**{FULL: 0.5, "queue.prefill.link": 2.0}), sources=[source()]) == []
 
 
+@pytest.mark.usefixtures("rules_of_a_new_installation")
 def test_a_second_in_which_nothing_changes_asks_the_database_a_few_times_however_many_rules_there_are(
     django_assert_num_queries,
 ):

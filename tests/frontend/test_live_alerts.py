@@ -6,11 +6,10 @@ import time
 import pytest
 from django.contrib.auth.models import User
 
-from monitoring.alerts.defaults import RULES
 from monitoring.models import Alert, AlertRule, Delivery, Hook, HookToken, Receiver, Silence
 from tests.alerts.receiving import receiving
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rules_of_a_new_installation")]
 LABELS = {"alertname": "full", "severity": "critical", "watch": "berlin", "link": "wan"}
 RULE = {
     "name": "wan-full", "title": "The wan is full", "figure": "link_utilisation.wan", "direction": "above",
@@ -23,13 +22,6 @@ RECEIVER = {
     "name": "chat", "kind": "webhook", "url": "https://chat.example/x", "secret_file": "", "timeout_s": "5",
     "repeat_s": "60", "enabled": "on", "matchers": "severity=critical",
 }  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def rules_of_a_new_installation(db):
-    """Tests that empty the database have taken away what its migrations put there."""
-    AlertRule.objects.all().delete()
-    AlertRule.objects.bulk_create([AlertRule(**each) for each in RULES])
 
 
 @pytest.fixture
