@@ -52,7 +52,7 @@ def store(start_ms, names=("router", "gateway"), policy="as_given"):
     times = np.arange(0.0, DURATION_S + 1, EVERY_S)
     told = {each.name: each for each in emulated.sources(truth(policy), "wan")}
     for name in names:
-        source, _ = Source.objects.get_or_create(name=f"demo-{name}")
+        source, _ = Source.objects.get_or_create(name=f"planted-{name}")
         readings = told[name].readings(times.tolist(), 0.0, Pace(start_ms, 1.0))
         outcome = map_readings(readings, told[name].labels, mappings.compiled_for(told[name].systems), State())
         with transaction.atomic():

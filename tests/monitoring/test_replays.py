@@ -228,7 +228,7 @@ def test_what_cannot_be_replayed_is_refused_by_its_field(half_hour, operator, gi
 
 
 def test_of_several_links_one_must_be_named_unless_the_watch_names_it(half_hour, operator):
-    source = Source.objects.get(name="demo-gateway")
+    source = Source.objects.get(name="planted-gateway")
     Series.objects.create(
         source=source, signal="link_capacity_bps", kind="gauge", labels={"link": "spare"}, digest="spare"
     )
