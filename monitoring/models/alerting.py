@@ -6,6 +6,8 @@ from typing import ClassVar
 
 from django.db import models
 
+from monitoring.models.secrets import Secret
+
 
 class AlertRule(models.Model):
     """What makes an alert; `spec` has the fields of its kind, see monitoring.alerts.kinds."""
@@ -241,17 +243,10 @@ class Hook(models.Model):
         return self.name
 
 
-class HookToken(models.Model):
+class HookToken(Secret):
     """A secret by which a hook is known; only its hash is kept."""
 
     hook = models.ForeignKey(Hook, on_delete=models.CASCADE, related_name="tokens")
-    digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the secret.")
-    hint = models.CharField(max_length=8, help_text="How it begins, by which people tell it from another.")
-    created_at = models.DateTimeField(auto_now_add=True)
-    last_used_at = models.DateTimeField(null=True)
-
-    class Meta:
-        ordering: ClassVar[list[str]] = ["created_at"]
 
     def __str__(self) -> str:
         return f"{self.hook_id}: {self.hint}…"

@@ -7,6 +7,8 @@ from typing import ClassVar
 
 from django.db import models
 
+from monitoring.models.secrets import Secret
+
 
 class Source(models.Model):
     """Something that sends: an agent, a collector, a target that we scrape."""
@@ -29,17 +31,10 @@ class Source(models.Model):
         return self.name
 
 
-class Token(models.Model):
+class Token(Secret):
     """A secret by which a source is known; only its hash is kept. Two at once let one be replaced without a gap."""
 
     source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="tokens")
-    digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the secret.")
-    hint = models.CharField(max_length=8, help_text="How it begins, by which people tell it from another.")
-    created_at = models.DateTimeField(auto_now_add=True)
-    last_used_at = models.DateTimeField(null=True)
-
-    class Meta:
-        ordering: ClassVar[list[str]] = ["created_at"]
 
     def __str__(self) -> str:
         return f"{self.source_id}: {self.hint}…"
