@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from planner.engine.advice.loads import lengths_of, loads
@@ -110,6 +110,7 @@ def test_the_interval_holds_it_and_the_interval_by_chance(counts, bps, n_p, wort
 
 
 @given(COUNTS, LINKS, st.integers(1, 6), st.integers(0, 2**32 - 1))
+@example([0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 5], 1_840_667_427.0, 1, 82_937_399)  # lengths just above a bound
 def test_wherever_in_their_buckets_the_lengths_lie_the_interval_has_a_best_threshold(counts, bps, n_p, seed):
     """By brute force: requests put anywhere, and the planner's own search over all of their lengths."""
     rng, ends = np.random.default_rng(seed), np.array([1.0, *DOUBLINGS, 262_144.0])

@@ -103,7 +103,7 @@ def threshold_interval(found: Loads, there: Capacity, worth: float, confidence: 
     """Where the best t of the true lengths lies: see the module. `worth` is the number of independent observations."""
     early = _sides(there, found.local_s.most, found.remote_s.least, found.bits.least)
     late = _sides(there, found.local_s.least, found.remote_s.most, found.bits.most)
-    return _interval(found, there, (early, late), _deviate(worth, confidence))
+    return _outwards(found.edges, _interval(found, there, (early, late), _deviate(worth, confidence)))
 
 
 def interval_by_chance(found: Loads, there: Capacity, worth: float, confidence: float) -> Interval:
@@ -134,6 +134,15 @@ def _interval(found: Loads, there: Capacity, extremes: tuple[Sides, Sides], devi
     error = _deviation(found, there, at, is_above)
     early, late = (_gap(*_meeting(side, is_above)) for side in extremes)
     return Interval(_first(found.edges, early + deviate * error), _first(found.edges, late - deviate * error, True))
+
+
+def _outwards(edges: Array, interval: Interval) -> Interval:
+    """To the ends of the cells that it ends in: at a bound all requests of a bucket may change sides at once, which the
+    straight line through a cell does not show."""
+    ends = np.append(0.0, edges)
+    low = ends[np.searchsorted(ends, interval.low, "right") - 1]
+    high = ends[min(int(np.searchsorted(ends, interval.high)), edges.size)]
+    return Interval(float(low), float(high))
 
 
 def _deviation(found: Loads, there: Capacity, at: Sides, is_above: bool) -> Array:
