@@ -1,4 +1,4 @@
 """The site's own settings, except that nobody waits for the checking of passwords."""
 
 from config.settings import *  # noqa: F403
-from tests.stack.settings import PASSWORD_HASHERS as PASSWORD_HASHERS
+from tests.settings import PASSWORD_HASHERS as PASSWORD_HASHERS

@@ -2,7 +2,6 @@
 
 from config.settings import *  # noqa: F403
 from config.settings import INSTALLED_APPS
+from tests.settings import PASSWORD_HASHERS as PASSWORD_HASHERS
 
 INSTALLED_APPS = [*INSTALLED_APPS, "tests.stack.standin.StandIn"]
-# Checking a password takes a third of a second, on purpose; here nothing is kept from anybody.
-PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

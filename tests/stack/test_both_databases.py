@@ -56,7 +56,7 @@ AGAIN = [
 
 def test_the_suite_passes_on_postgresql_and_redis(production_services, tmp_path):
     there = [path for path in AGAIN if (ROOT / path).exists()]
-    variables = environment(tmp_path, **production_services, DJANGO_SETTINGS_MODULE="config.settings")
+    variables = environment(tmp_path, **production_services, DJANGO_SETTINGS_MODULE="tests.settings")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "django_db and not once", *there]
     ended = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stdout + ended.stderr
