@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -141,10 +142,12 @@ class Means(NamedTuple):
     output_tokens: float
 
 
+@lru_cache(maxsize=32)
 def means(sessions: Sessions) -> Means:
     """In closed form, up to rounding: with q = 1 - 1 / mean_turns, and hats for generating functions of tokens,
 
     how many turns of a session have a prompt of n tokens is the coefficient of z^n in z^system · f̂ / (1 - q · â · ô).
+    Kept, as each replication asks again.
     """
     size = sessions.most_tokens + 1
     first, added, output = (_probabilities(each, size) for each in (sessions.first, sessions.added, sessions.output))
