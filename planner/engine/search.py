@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
 from planner.engine.blind import best_shares
@@ -85,6 +85,8 @@ class Searched:
 
     thresholds: Array
     demand: Work
+    ttft_s: Array
+    """Mean unloaded TTFT at each, in exact form."""
     free_share: bool = False
     """Whether the remote share is to be found, for which there is a closed form and no grid."""
 
@@ -125,7 +127,7 @@ def surface(deployment: Deployment, demand: Work, prefill_instances: ArrayLike) 
     n_p = np.asarray(prefill_instances, dtype=float)
     n_d = deployment.pd.prefill_instances + deployment.pd.decode_instances - n_p
     rates = stage_rates(deployment.split(1.0, 0.0), demand)  # PD-P's rate for one instance
-    remote = _remote(rates, demand)
+    remote = _remote(rates)
     # An idle PD-P stage has an infinite rate for one instance, and keeps it for none.
     with np.errstate(invalid="ignore", over="ignore"):
         busy = np.isfinite(rates[Stage.PD_P])[:, np.newaxis]
@@ -135,9 +137,9 @@ def surface(deployment: Deployment, demand: Work, prefill_instances: ArrayLike) 
     return local
 
 
-def _remote(rates: dict[Stage, Array], demand: Work) -> Array:
+def _remote(rates: dict[Stage, Array]) -> Array:
     """Λ at which the remote side saturates: PrfaaS compute or the link, whichever is slower."""
-    endless = np.full_like(demand.pd_p_s, np.inf)
+    endless = np.full_like(rates[Stage.PD_P], np.inf)
     return np.minimum(rates.get(Stage.PRFAAS, endless), rates.get(Stage.LINK, endless))
 
 
@@ -177,7 +179,19 @@ def searched(problem: Problem) -> Searched:
     deployment = problem.deployment
     free = problem.free_threshold
     thresholds = threshold_grid(deployment.lengths) if free else np.array([deployment.threshold_tokens])
-    return Searched(thresholds, work(deployment, thresholds, problem.form), problem.free_share)
+    return tried(deployment, thresholds, problem.form, problem.free_share)
+
+
+def tried(deployment: Deployment, thresholds: Array, form: Form, free_share: bool = False) -> Searched:
+    """Thresholds with the work that each brings."""
+    demand, exact = _works(deployment, thresholds, form)
+    return Searched(thresholds, demand, exact.ttft_s, free_share)
+
+
+def _works(deployment: Deployment, thresholds: Array, form: Form) -> tuple[Work, Work]:
+    """In a form, and in exact form for TTFT."""
+    demand = work(deployment, thresholds, form)
+    return demand, demand if form is Form.EXACT else work(deployment, thresholds, Form.EXACT)
 
 
 def best_by_split(deployment: Deployment, grid: Searched, prefill_instances: Array, form: Form) -> list[Optimum]:
@@ -185,10 +199,10 @@ def best_by_split(deployment: Deployment, grid: Searched, prefill_instances: Arr
     if grid.free_share:
         return _at_best_shares(deployment, prefill_instances, form)
     values = surface(deployment, grid.demand, prefill_instances)
+    splits = [deployment.split(float(n_p), _instances(deployment) - float(n_p)) for n_p in prefill_instances]
     return [
-        fairest(_points(deployment.split(n_p, _instances(deployment) - n_p), refined, form))
-        for column, n_p in enumerate(prefill_instances)
-        for refined in [refine(deployment, grid.thresholds, values[:, column], n_p, form)]
+        _fairest_point(split, refine(split, grid, column, form), form)
+        for split, column in zip(splits, values.T, strict=True)
     ]
 
 
@@ -202,16 +216,27 @@ def _at_best_shares(deployment: Deployment, prefill_instances: Array, form: Form
     ]
 
 
-def refine(deployment: Deployment, grid: Array, values: Array, n_p: float, form: Form) -> Array:
-    """Thresholds that may be the best for a split, given Λ_max on the grid: the grid's own best and the exact
-    crossings (eq. 7, and the ends of a plateau under decode) in the cells around it."""
-    split = deployment.split(n_p, _instances(deployment) - n_p)
+def refine(deployment: Deployment, grid: Searched, values: Array, form: Form) -> Array:
+    """Thresholds that may be the best for a split, given Λ_max on the grid: the fairest of the grid and the exact
+    crossings (eq. 7, and the ends of a plateau under decode) in the cells around its best."""
     top = np.flatnonzero(values >= values.max() * (1 - EQUAL))
-    first, last = int(top[0]), int(top[-1])
-    cells = [(grid[max(first - 1, 0)], grid[first]), (grid[first], grid[min(first + 1, grid.size - 1)])]
-    cells.append((grid[last], grid[min(last + 1, grid.size - 1)]))
-    crossings = [_crossing(split, gap, low, high, form) for low, high in cells for gap in (_balance, _remote_slack)]
-    return np.array([*grid[top], *(t for t in crossings if t is not None)])
+    first, last, end = int(top[0]), int(top[-1]), values.size - 1
+    cells = np.array([(max(first - 1, 0), first), (first, min(first + 1, end)), (last, min(last + 1, end))])
+    rates = stage_rates(deployment, grid.demand)
+    crossings = [
+        _crossing(deployment, gap, (low, high), form)
+        for gap in (_balance, _remote_slack)
+        for low, high in grid.thresholds[np.unique(cells[_may_cross(gap(rates)[cells])], axis=0)]
+    ]
+    fairest_of_grid = top[_fairest(values[top], grid.ttft_s[top], grid.thresholds[top])]
+    return np.array([grid.thresholds[fairest_of_grid], *(t for t in crossings if t is not None)])
+
+
+def _may_cross(ends: Array) -> NDArray[np.bool_]:
+    """Whether a gap's sign is not the same at both ends of a cell, shape (cells, 2). What is nearer to an end than
+    rounding is as good at that end."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        return ~(ends.prod(axis=1) > 0)
 
 
 def crossing(deployment: Deployment, form: Form = Form.EXACT) -> float | None:
@@ -219,17 +244,20 @@ def crossing(deployment: Deployment, form: Form = Form.EXACT) -> float | None:
 
     None where they do not: one side is empty, or dead.
     """
-    return _crossing(deployment, _balance, deployment.lengths.shortest, deployment.lengths.longest, form)
+    return _crossing(deployment, _balance, (deployment.lengths.shortest, deployment.lengths.longest), form)
 
 
-def _crossing(
-    deployment: Deployment, gap: Callable[[Deployment, Work], float], low: float, high: float, form: Form
-) -> float | None:
-    """Root of `gap` over thresholds between low and high, to the last digits; None without a change of sign."""
+type Gap = Callable[[dict[Stage, Array]], Array]
+"""By rates, the difference of two sides' seconds a request."""
+
+
+def _crossing(deployment: Deployment, gap: Gap, cell: tuple[float, float], form: Form) -> float | None:
+    """Root of `gap` over the thresholds of a cell, to the last digits; None without a change of sign."""
 
     def at(threshold: float) -> float:
-        return gap(deployment, work(deployment, threshold, form))
+        return float(gap(stage_rates(deployment, work(deployment, threshold, form))))
 
+    low, high = cell
     if low == high:
         return None
     ends = at(low), at(high)
@@ -239,45 +267,47 @@ def _crossing(
     return root
 
 
-def _balance(deployment: Deployment, demand: Work) -> float:
+def _balance(rates: dict[Stage, Array]) -> Array:
     """Seconds a request costs the remote side, less those it costs PD-P: the inverse rates never overflow."""
-    rates = stage_rates(deployment, demand)
-    return _seconds(_remote(rates, demand)) - _seconds(rates[Stage.PD_P])
+    return _less(_remote(rates), rates[Stage.PD_P])
 
 
-def _remote_slack(deployment: Deployment, demand: Work) -> float:
+def _remote_slack(rates: dict[Stage, Array]) -> Array:
     """Seconds a request costs the remote side, less those it costs decode: zero at the low end of a plateau."""
-    rates = stage_rates(deployment, demand)
-    return _seconds(_remote(rates, demand)) - _seconds(rates[Stage.PD_D])
+    return _less(_remote(rates), rates[Stage.PD_D])
 
 
-def _seconds(rate_rps: Array) -> float:
-    return float(1.0 / rate_rps) if rate_rps > 0 else np.inf
+def _less(rate_rps: Array, other_rps: Array) -> Array:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        difference: Array = 1.0 / rate_rps - 1.0 / other_rps
+    return difference
 
 
 def _instances(deployment: Deployment) -> float:
     return deployment.pd.prefill_instances + deployment.pd.decode_instances
 
 
-def _points(deployment: Deployment, thresholds: Array, form: Form) -> list[Optimum]:
-    """The deployment at each of `thresholds`, evaluated."""
-    demand = work(deployment, thresholds, form)
-    exact = demand if form is Form.EXACT else work(deployment, thresholds, Form.EXACT)
+def _fairest_point(deployment: Deployment, thresholds: Array, form: Form) -> Optimum:
+    """The fairest of the deployment at each of `thresholds`."""
+    demand, exact = _works(deployment, thresholds, form)
     values = lambda_max(stage_rates(deployment, demand))
+    best = _fairest(values, exact.ttft_s, thresholds)
     n_p, n_d = deployment.pd.prefill_instances, deployment.pd.decode_instances
-    return [
-        Optimum(float(t), float(n_p), float(n_d), float(value), float(ttft), deployment.remote_share)
-        for t, value, ttft in zip(thresholds, values, exact.ttft_s, strict=True)
-    ]
+    t, value, ttft_s = (float(each[best]) for each in (thresholds, values, exact.ttft_s))
+    return Optimum(t, float(n_p), float(n_d), value, ttft_s, deployment.remote_share)
+
+
+def _fairest(lambda_max_rps: Array, ttft_s: Array, thresholds: Array) -> int:
+    """Which has the greatest Λ_max; among equals the lower mean TTFT, then the lower t."""
+    tied = np.flatnonzero(lambda_max_rps >= lambda_max_rps.max() * (1 - EQUAL))
+    equal = tied[ttft_s[tied] <= ttft_s[tied].min() * (1 + EQUAL)]
+    return int(equal[np.argmin(thresholds[equal])])
 
 
 def fairest(optima: list[Optimum]) -> Optimum:
     """The greatest Λ_max; among equals the lower mean TTFT, then the lower t."""
-    most = max(optimum.lambda_max_rps for optimum in optima)
-    tied = [optimum for optimum in optima if optimum.lambda_max_rps >= most * (1 - EQUAL)]
-    quickest = min(optimum.ttft_mean_s for optimum in tied)
-    equal = [optimum for optimum in tied if optimum.ttft_mean_s <= quickest * (1 + EQUAL)]
-    return min(equal, key=lambda optimum: optimum.threshold_tokens)
+    figures = [(each.lambda_max_rps, each.ttft_mean_s, each.threshold_tokens) for each in optima]
+    return optima[_fairest(*np.array(figures).T)]
 
 
 def solve(problem: Problem, report: Report) -> Solution:

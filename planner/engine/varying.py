@@ -189,7 +189,7 @@ def tuned(subject: Subject) -> Subject:
     if deployed.remote_share is not None:
         return replace(subject, deployment=replace(deployed, remote_share=best_remote_share(deployed, subject.form)))
     thresholds = search.threshold_grid(deployed.lengths, GRID)
-    grid = search.Searched(thresholds, work(deployed, thresholds, subject.form))
+    grid = search.tried(deployed, thresholds, subject.form)
     split = np.array([deployed.pd.prefill_instances])
     found = search.fairest(search.best_by_split(deployed, grid, split, subject.form))
     return replace(subject, deployment=replace(deployed, threshold_tokens=found.threshold_tokens))
