@@ -125,18 +125,6 @@ class Visitor:
         self.page.get_by_role("button", name="Sign in", exact=True).click()
         self.page.wait_for_url(lambda url: "/login/" not in url)
 
-    def optimise(self):
-        """Signs in on the way if need be; leaves the tab on the job's page."""
-        self.open()
-        self.whatif_ms()
-        if self.page.locator("[data-optimise-sign-in]").is_visible():
-            self.page.locator("[data-optimise-sign-in]").click()
-            self.sign_in()
-            self.whatif_ms()
-        self.page.locator("[data-optimise]").click()
-        self.page.wait_for_url("**/jobs/*/")
-        return self.page.url.rstrip("/").rsplit("/", 1)[1]
-
 
 @pytest.fixture
 def visit(chromium, server):

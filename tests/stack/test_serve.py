@@ -77,22 +77,12 @@ def test_a_taken_port_is_said_plainly_and_nothing_else_happens(tmp_path):
     assert not (tmp_path / "planner.sqlite3").exists()
 
 
-def test_a_password_from_the_environment_is_not_printed(installation):
-    installation.start()
-    assert "as set by ADMIN_PASSWORD" in installation.log("server.log")
-    assert PASSWORD not in installation.log("server.log")
+def test_a_password_from_the_environment_is_not_printed(running):
+    assert "as set by ADMIN_PASSWORD" in running.log("server.log")
+    assert PASSWORD not in running.log("server.log")
 
 
-def test_the_case_study_is_optimised_by_the_product_as_it_is_shipped(installation):
-    installation.variables["DJANGO_SETTINGS_MODULE"] = "config.settings"
-    installation.start()
-    job = installation.when_ended(installation.submit(map=False))
-    assert job["state"] == "succeeded", job["error"]
-    assert job["result"]["lambda_max_rps"] == pytest.approx(3.139, abs=0.001)
-    assert job["result"]["instances"] == {"prfaas": 4, "prefill": 3, "decode": 5}
-
-
-def test_a_new_installation_simulates_the_case_study_by_itself_and_only_once(installation):
+def test_the_product_as_it_is_shipped_simulates_the_case_study_by_itself_and_optimises_it(installation):
     installation.variables |= {
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "PLANNER_SIMULATE_AT_START": "on",
@@ -106,7 +96,11 @@ def test_a_new_installation_simulates_the_case_study_by_itself_and_only_once(ins
     assert b'data-table="under-load"' in installation.request("GET", "/case-study/").document
     installation.stop()
     installation.start()
-    assert installation.count() == 1
+    assert installation.count() == 1  # not simulated again
+    job = installation.when_ended(installation.submit(map=False))
+    assert job["state"] == "succeeded", job["error"]
+    assert job["result"]["lambda_max_rps"] == pytest.approx(3.139, abs=0.001)
+    assert job["result"]["instances"] == {"prfaas": 4, "prefill": 3, "decode": 5}
 
 
 def test_below_a_path_behind_a_proxy_links_and_websockets_are_right(installation):
@@ -133,9 +127,9 @@ QUESTION = {
 }
 
 
-def test_one_two_and_four_workers_find_the_same_front(tmp_path):
+def test_one_and_three_workers_find_the_same_front(tmp_path):
     answers = []
-    for workers in ("1", "2", "4"):
+    for workers in ("1", "3"):
         installation = Installation("workers", tmp_path / workers, {"WORKER_CONCURRENCY": workers})
         installation.start()
         try:
@@ -147,7 +141,7 @@ def test_one_two_and_four_workers_find_the_same_front(tmp_path):
         finally:
             installation.stop()
     assert answers[0]["points"]
-    assert answers[0] == answers[1] == answers[2]
+    assert answers[0] == answers[1]
 
 
 @pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="only Linux cuts off who reads nothing")
