@@ -2,7 +2,7 @@
 
 A child of its own per job because only a process can be stopped in the middle of an array expression, and because
 arithmetic in a thread of the web server would hold up its event loop. `forkserver` because the server has threads,
-and because it hands out children that have NumPy and SciPy loaded already.
+and because it hands out children that have NumPy, SciPy and the simulator loaded already.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ PRELOADED = [
     "scipy.special",
     "scipy.integrate",
     "planner.engine.purchasing",
-    "planner.engine.simulation.run",
+    "planner.engine.simulation.loaded",
 ]
 TICK_S = 0.1
 REPORT_EVERY_S = 0.05

@@ -6,6 +6,7 @@ import hashlib
 import inspect
 import os
 from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -54,6 +55,12 @@ def whole[F: Callable[..., object]](function: F, *besides: ModuleType) -> F:
     except RuntimeError:  # nowhere to keep it: then every process compiles it anew
         kept = numba.njit(**OPTIONS)(function)
     return kept
+
+
+def is_kept(function: Any) -> bool:
+    """Whether machine code of a `whole` function is there from an earlier process."""
+    path = function.stats.cache_path
+    return path is not None and any(Path(path).glob(f"*.{function.__qualname__}-*.nbi"))
 
 
 def _remember(function: Callable[..., object]) -> None:
