@@ -86,6 +86,18 @@ def test_a_range_that_cannot_be_is_told_and_can_be_mended(visitor):
     expect(high).to_be_focused()
     expect(told).to_be_empty()
     expect(part.locator("[data-notes]")).to_contain_text("or in its own range")
+    # so is a figure that both axes would move
+    part = page.locator("#break-even")
+    part.scroll_into_view_if_needed()
+    x, y = (part.locator(f'[data-ask="{side}"]') for side in "xy")
+    expect(x).to_have_value("price.h200", timeout=UNTIL_RESULT_MS)
+    y.select_option("price.h200")
+    expect(part.locator("[data-error]")).to_contain_text("choose two different figures; ")
+    expect(part.locator("[data-answer]")).to_be_hidden()
+    expect(y).to_have_attribute("aria-invalid", "true")
+    x.select_option("s_kv")
+    expect(part.locator("[data-answer]")).to_be_visible()
+    expect(part.locator("[data-error]")).to_be_empty()
 
 
 def test_a_deployment_is_moved_in_place_and_comes_back(visitor):

@@ -12,6 +12,8 @@ function axis(section, name) {
   return input ? { [name]: scenario ? { input, scenario } : { input } } : {};
 }
 
+const both = (section) => `${value(section, "first")} ${value(section, "second")}`;
+
 export function breakEven(section) {
   const chart = mount("ratio-map", ratioMap);
   let pair = "";
@@ -22,11 +24,18 @@ export function breakEven(section) {
       offer(section.querySelector('[data-ask="first"]'), choices, names.filter(({ name }) => name !== baseline()).at(-1).name);
       offer(section.querySelector('[data-ask="second"]'), choices, baseline());
     },
+    // One figure on both axes would be moved by both.
+    mistake() {
+      const [x, y] = ["x", "y"].map((name) => section.querySelector(`[data-ask="${name}"]`));
+      const same = x.value !== "" && x.value === y.value && pair === both(section);
+      y.setAttribute("aria-invalid", String(same));
+      return same ? `Over … and …: choose two different figures; ${y.selectedOptions[0].label} is on both axes.` : null;
+    },
     asked() {
       const [first, second] = ["first", "second"].map((name) => value(section, name));
       // The figures of another pair may be others.
-      const axes = pair === `${first} ${second}` ? { ...axis(section, "x"), ...axis(section, "y") } : {};
-      pair = `${first} ${second}`;
+      const axes = pair === both(section) ? { ...axis(section, "x"), ...axis(section, "y") } : {};
+      pair = both(section);
       return { first, second, outcome: value(section, "outcome"), ...axes };
     },
     show(answer) {
