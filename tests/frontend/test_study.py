@@ -189,7 +189,7 @@ def test_a_running_ablation_tells_differences_as_soon_as_there_are_two_replicati
 def test_a_sweep_of_the_load_leads_with_its_knee(planner):
     page = page_of(planner, computed(planner, **(SWEEP | {"highest_load": "95", "points_load": "4"})))
     assert re.match(
-        r"TTFT turns up at \d\d\.?\d? %: there P90 of TTFT is twice that at the lowest load, 7\.\d\d s "
+        r"TTFT turns up at \d\d\.?\d? % of capacity: there P90 of TTFT is twice that at the lowest load, 7\.\d\d s "
         r"\(a straight line between \d\d\.?\d* % and 95 %\)\.$",
         headline(page),
     )

@@ -72,6 +72,15 @@ def test_an_unstable_load_is_said_to_be_and_has_no_ttft():
     assert "Not stable" in found["notes"][0]
 
 
+def test_a_run_that_is_over_before_many_answers_are_says_that_it_is_short():
+    found = simulated(run(requests=100))
+    # 70 % of 3.12 req/s, and 1,024 tokens of 25 ms each
+    assert (found["stable"], found["notes"][0][:75]) == (
+        True, "A short run: requests come for 46 s, and an answer takes 26 s, so that the ",
+    )  # fmt: skip
+    assert simulated(run(requests=5_000))["notes"] == []
+
+
 def test_replications_put_together_from_json_say_the_same():
     asked = parsed(run(requests=5_000))
     runs = [replicated(document.part(asked, index), lambda *news: None) for index in range(3)]

@@ -35,7 +35,7 @@ GROWING = 0.005
 """Share of the arriving requests that stays in the system, in half of the replications, where it is not stable, if
 that is more than chance."""
 STEEPEST = 1.5
-"""Of what fills up within a run, over its time: the steepest slope through its means, where it fills half-way through."""
+"""Of what fills up within a run, over its time: the steepest slope through its means, if it fills half-way through."""
 PAST = 0.8
 """Of the most that was in the system: below it, queues that come down have come down."""
 WAITING = {Stage.PD_P: WAIT_PD_P, Stage.PRFAAS: WAIT_PRFAAS, Stage.LINK: TAIL, Stage.PD_D: WAIT_PD_D}
