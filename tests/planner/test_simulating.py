@@ -151,6 +151,28 @@ def test_mistakes_are_told_by_field(changes, said):
     assert said in refused(run(**changes))
 
 
+FAILS_ALL_THE_TIME = {"place": "pd_d", "mean_up_s": 1e-3, "mean_down_s": 1e-3}
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "said"),
+    [
+        ({"load": 1e-6}, "load", "is 3.12e-06 req/s, and must be at least 0.0001 req/s"),
+        ({"load": ..., "rate_rps": 1e-6}, "rate_rps", "must be at least 0.0001 req/s"),
+        ({"overrides": {"clusters.prfaas.instances": 0}}, "load", "is a share of Λ_max, which is 0 here"),
+        ({"overrides": {"decode.max_batch": 0.5}}, "scenario.decode.max_batch", "a batch of at least one request"),
+        ({"failures": [FAILS_ALL_THE_TIME]}, "failures", "too often"),
+        ({"prefill": {"batch_tokens": 10**9}}, "prefill.batch_tokens", "must not be longer than 4,000,000 tokens"),
+    ],
+)
+def test_what_cannot_be_simulated_is_told_by_field(changes, field, said):
+    with pytest.raises(DocumentError) as refusal:
+        parsed(run(**changes))
+    [error] = refusal.value.errors
+    assert error.field == field
+    assert said in error.message
+
+
 def test_without_prfaas_nothing_can_be_sent_away():
     assert "policy: 'all_remote' needs a cluster of role prfaas" in refused(
         run("case-study-homogeneous", policy="all_remote")
