@@ -11,7 +11,7 @@ from frontend import figures, words
 from frontend.simulator.flows import steady_egress_bps
 from frontend.simulator.unheard import unheard
 from planner.engine.throughput import evaluate
-from planner.simulating.document import Asked
+from planner.simulating.document import Asked, instances
 from planner.simulating.prompts import SessionPrompts
 
 type Document = dict[str, Any]
@@ -189,6 +189,17 @@ def _was_cut_off(asked: Asked) -> bool:
     return run.failover and (any(weather.outages for weather in weathers) or 0.0 in carried)
 
 
+def _may_have_handed_over(asked: Asked) -> bool:
+    """Whether of some cluster nothing that prefills may have been up, so that the other one took its requests."""
+    run, there = asked.run, instances(asked.experiment.deployment)
+    down = dict.fromkeys(("prfaas", "pd_p"), 0)
+    for each in run.faults:
+        if each.place in down:
+            down[each.place] += each.instances or there[each.place]
+    whole = any(0 < there[place] <= count for place, count in down.items())
+    return run.failover and (whole or any(each.place in down for each in run.failures))
+
+
 def _of_link(result: Document, asked: Asked) -> Iterator[str]:
     """What the link carried."""
     run, link = asked.run, asked.experiment.deployment.link
@@ -218,9 +229,9 @@ def _of_conditions(result: Document, asked: Asked, is_share: bool) -> Iterator[s
     """What was not all the time as the formulas have it; of where a request goes, faults and roles decide by failover
     and by the t that follows the split."""
     run = asked.run
-    if asked.experiment.faults and (run.failover or not is_share):
-        others = ", and others took their requests" if run.failover else ""
-        yield f"instances were down for a while{others}"
+    if asked.experiment.faults and (not is_share or _may_have_handed_over(asked)):
+        took = " (of a cluster with nothing up the other one takes requests)" if _may_have_handed_over(asked) else ""
+        yield f"instances were down for a while{took}"
     retunes = run.roles and (run.roles.retunes or not is_share)
     if retunes and (changes := result.get("conversions")) and changes["mean"]:
         moved = list(moves(result, asked))

@@ -55,6 +55,17 @@ def test_a_narrow_link_is_no_reason_for_where_requests_go_unless_it_was_cut_off(
     assert "the link carried 0.00 Gbps for 600 s" in share
 
 
+def test_a_fault_is_a_reason_for_where_requests_go_only_where_the_other_cluster_took_over(planner):
+    job = computed(planner, faults_place_1="prfaas", faults_begin_s_1="300", faults_end_s_1="600")
+    offloaded = about(job.result["steady"]["offload_fraction"] - 0.02, 0.001)
+    share = partings(shown(planner, job, offload_fraction=offloaded)).split("The offloaded share")[1]
+    assert "instances were down for a while (of a cluster with nothing up the other one takes requests)" in share
+    job.input = copy.deepcopy(job.input)
+    job.input["simulation"]["faults"][0]["instances"] = 1
+    share = partings(shown(planner, job)).split("The offloaded share")[1].split("Egress")[0]
+    assert "instances were down" not in share
+
+
 def test_throughput_that_is_not_what_arrives_is_explained(planner):
     job = computed(planner)
     offered = job.result["rate_rps"]
