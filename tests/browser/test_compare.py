@@ -142,6 +142,17 @@ def test_who_signs_in_on_the_way_finds_the_same_view(visitor):
     expect(page.get_by_label("changes to the baseline")).to_be_checked()
     expect(price(page, "h200")).to_have_value("3")
     expect(page.get_by_role("button", name="Simulate")).to_be_visible()
+    # What cannot be simulated is told beside its field, in the same view and at its own address.
+    address = page.url
+    page.get_by_label("Share", exact=True).fill("60")
+    page.get_by_label("Requests", exact=True).fill("few")
+    page.get_by_label("Requests", exact=True).press("Enter")
+    expect(page.get_by_role("alert").filter(has_text="Nothing is simulated yet.")).to_be_focused()
+    expect(page.locator("#requests-error")).to_contain_text("must be a number")
+    expect(page.get_by_label("Requests", exact=True)).to_have_value("few")
+    expect(page.get_by_label("Share", exact=True)).to_have_value("60")
+    expect(price(page, "h200")).to_have_value("3")
+    expect(page).to_have_url(address)
 
 
 def test_a_step_whose_link_never_binds_is_looked_at_moved_and_stored(visitor):
