@@ -144,7 +144,10 @@ def test_who_signs_in_on_the_way_finds_the_same_view(visitor):
     expect(page.get_by_role("button", name="Simulate")).to_be_visible()
     # What cannot be simulated is told beside its field, in the same view and at its own address.
     address = page.url
+    page.get_by_label("Rate", exact=True).fill("1.7")
+    expect(page.get_by_label("one rate for all")).to_be_checked()
     page.get_by_label("Share", exact=True).fill("60")
+    expect(page.get_by_label("a share of its own")).to_be_checked()
     page.get_by_label("Requests", exact=True).fill("few")
     page.get_by_label("Requests", exact=True).press("Enter")
     expect(page.get_by_role("alert").filter(has_text="Nothing is simulated yet.")).to_be_focused()

@@ -2,7 +2,7 @@
 import { Loop } from "../whatif.js";
 import { leadToMistakes } from "../mistakes.js";
 import { analyses } from "./analyses.js";
-import { follow } from "./simulation.js";
+import { chooseByTyping, follow } from "./simulation.js";
 import { View } from "./view.js";
 import { DeploymentControls } from "./whatif.js";
 
@@ -113,6 +113,7 @@ if (navigator.clipboard) {
 keepLink();
 charts.show(read("compare-spec"), read("compare-names"));
 follow(refresh);
+chooseByTyping(document.querySelector("[data-simulate]"));
 
 // A refused simulation comes back from its own address: the one to keep and to share is the comparison's.
 if (leadToMistakes()) history.replaceState(null, "", document.querySelector("[data-simulate]").dataset.of + location.search);
