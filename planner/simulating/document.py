@@ -161,7 +161,7 @@ def _rate(run: Run, deployed: Deployment) -> float:
 def _seen(field: str, value: float, rate_rps: float) -> float:
     """A rate at which something happens before nobody looks any more. Raises DocumentError."""
     if rate_rps < LEAST_RPS:
-        raise refuse(field, value, f"is {rate_rps:.3g} req/s, and must be at least {LEAST_RPS:g} req/s")
+        raise refuse(field, value, f"is too low, {rate_rps:.3g} req/s: give {LEAST_RPS:g} req/s or more")
     return rate_rps
 
 

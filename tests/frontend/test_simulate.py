@@ -159,6 +159,11 @@ def test_what_is_left_empty_is_not_there(planner):
     assert not {"rate_rps", "connection_bps", "brown_out", "warm_up", "ttft_within_s"} & found.keys()
 
 
+def test_numbers_may_be_typed_as_pages_write_them(planner):
+    found = simulation(planner, requests="4,000", load_of="rate", rate="1,000.5")
+    assert (found["requests"], found["rate_rps"]) == (4000, 1000.5)
+
+
 @pytest.mark.parametrize(
     ("changes", "field", "said"),
     [
@@ -179,6 +184,8 @@ def test_what_is_left_empty_is_not_there(planner):
         ({"brown_from": "5000", "brown_to": "6000"}, "brown_from", "a replication lasts about 1,830 s"),
         ({"requests": "10"}, "requests", "greater than or equal to 100"),
         ({"requests": "many"}, "requests", "Enter a whole number."),
+        ({"requests": "4,00"}, "requests", "Enter a whole number."),
+        ({"load": "0.00001"}, "load", "is too low, 3.12e-07 req/s: give 0.0001 req/s or more"),
         ({"replications": "0"}, "replications", "greater than or equal to 1"),
         ({"replications": ""}, "replications", "Type a whole number."),
         ({"seed": "-1"}, "seed", "greater than or equal to 0"),

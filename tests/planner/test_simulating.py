@@ -157,8 +157,8 @@ FAILS_ALL_THE_TIME = {"place": "pd_d", "mean_up_s": 1e-3, "mean_down_s": 1e-3}
 @pytest.mark.parametrize(
     ("changes", "field", "said"),
     [
-        ({"load": 1e-6}, "load", "is 3.12e-06 req/s, and must be at least 0.0001 req/s"),
-        ({"load": ..., "rate_rps": 1e-6}, "rate_rps", "must be at least 0.0001 req/s"),
+        ({"load": 1e-6}, "load", "is too low, 3.12e-06 req/s: give 0.0001 req/s or more"),
+        ({"load": ..., "rate_rps": 1e-6}, "rate_rps", "give 0.0001 req/s or more"),
         ({"overrides": {"clusters.prfaas.instances": 0}}, "load", "is a share of Λ_max, which is 0 here"),
         ({"overrides": {"decode.max_batch": 0.5}}, "scenario.decode.max_batch", "a batch of at least one request"),
         ({"failures": [FAILS_ALL_THE_TIME]}, "failures", "too often"),

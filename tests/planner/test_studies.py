@@ -359,6 +359,7 @@ def test_the_command_ablates_all_that_is_on_or_what_is_named():
     assert "Without: Bandwidth-aware" not in said("study", CASE, "--ablate", "pipelining", *FEW)
 
 
+@pytest.mark.django_db
 def test_the_command_refuses_in_one_line():
     assert refusal("study", CASE, "--ablate", "copies") == (
         "features: 'copies' is not on in this simulation: it needs caches with copies, and routing best or by_bandwidth"
