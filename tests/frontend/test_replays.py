@@ -191,6 +191,7 @@ def test_the_page_of_its_job_has_a_table_behind_what_it_draws_and_the_file_has_t
         assert f'data-table="{name}"' in page
     assert '<tr data-row="As it was" class="strong">' in page
     assert "As it was, simulated against measured TTFT: P50" in page
+    assert "<dt>Decode</dt><dd>by request</dd>" in page
     assert 'data-chart="replay-course"' in page
     lines = operator.get(f"/jobs/{job.pk}/result.csv").content.decode().splitlines()
     assert [line.partition(",")[0] for line in lines] == [
