@@ -98,6 +98,11 @@ def test_a_range_that_cannot_be_is_told_and_can_be_mended(visitor):
     expect(y).to_have_attribute("aria-invalid", "true")
     y.select_option("decode_step")
     expect(part.locator("[data-answer]")).to_be_visible()
+    second = part.locator('[data-ask="second"]')
+    second.select_option("case-study-prfaas-pd")
+    expect(part.locator("[data-error]")).to_contain_text("PrfaaS-PD is held against itself")
+    second.select_option("case-study-naive")
+    expect(part.locator("[data-answer]")).to_be_visible()
     expect(part.locator("[data-error]")).to_be_empty()
 
 
