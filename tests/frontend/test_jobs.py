@@ -61,6 +61,9 @@ def test_counts_in_the_list_are_grouped_and_say_of_what(client):
     page = client.get("/jobs/").content.decode()
     assert "1,234,567 / 20,000,000</span> steps" in page
     assert "7 / 9</span> requests" in page
+    # how much there is to do, a worker says as it begins
+    queued = make()
+    assert "0 / 0" not in client.get("/jobs/").content.decode() + page_of(client, queued)
 
 
 def test_the_list_is_cut_into_pages_newest_first(client, django_assert_max_num_queries):
