@@ -155,7 +155,8 @@ def _on_stability(found: Report) -> list[str]:
         ]
     if found.stable:
         return []
+    never = f" {found.unfinished:,} requests were never finished: what they waited for never came, or had no room."
     return [
         f"Not stable: {found.growth_rps.mean:.3g} requests more are in the system every second. There is no TTFT then: "
-        "it would say how long was simulated and not how long requests take."
+        f"it would say how long was simulated and not how long requests take.{never if found.unfinished else ''}"
     ]

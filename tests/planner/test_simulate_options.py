@@ -164,6 +164,7 @@ def test_a_plain_run_says_that_decode_is_by_request_and_nothing_of_what_is_off()
     assert "decode             by request, a step of 25 ms" in text
     for off in ("TCP", "faults", "caches", "restarted", "roles", "sent again", "prompts", "weather"):
         assert off not in text
+    assert "memory for KVCaches" in said("simulate", BASE, *SMALL, "--iterations", "--decode-memory", "1e12")
     # Figures stand below one another, whatever their names.
     assert "\n  busy, PrfaaS       " in text
     assert "\n  NOT STABLE, grows by " in said("simulate", BASE, *SMALL, "--load", "3")

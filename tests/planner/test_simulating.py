@@ -70,6 +70,10 @@ def test_an_unstable_load_is_said_to_be_and_has_no_ttft():
     assert found["growth_rps"]["mean"] > 0.3
     assert found["ttft_s"] is None
     assert "Not stable" in found["notes"][0]
+    assert "never finished" not in found["notes"][0]
+    cut_off = {"begin_s": 0.0, "end_s": 1e9, "bps": 0.0}
+    found = simulated(run(policy="all_remote", failover=False, brown_out=cut_off, requests=200, replications=2))
+    assert "400 requests were never finished" in found["notes"][0]
 
 
 def test_a_run_that_is_over_before_many_answers_are_says_that_it_is_short():
