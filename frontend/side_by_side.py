@@ -65,7 +65,7 @@ def row(run: Document, given: Document, title: str = "") -> Row:
     return Row(
         title=title or run["scenario"],
         arrivals=arrivals(given),
-        policy=run["policy"],
+        policy=run["policy"].replace("_", " "),
         decoding=decoding(run),
         offered=(
             Cell(figures.rate(run["rate_rps"]), "" if chosen else kind),

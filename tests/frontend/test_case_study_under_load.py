@@ -239,7 +239,7 @@ def test_the_page_of_its_job_has_a_row_for_each_simulation(client):
     table = page.split('data-table="side-by-side"')[1].split("</table>")[0]
     assert table.count('<th scope="row">case-study-') == 12
     assert "s [95 %]" in table
-    assert table.count('<td class="text">as_given</td><td class="text">by request</td>') == 12
+    assert table.count('<td class="text">as given</td><td class="text">by request</td>') == 12
 
 
 def test_one_replication_has_no_interval_on_its_page(client):
