@@ -227,7 +227,7 @@ def test_a_sweep_of_the_load_says_where_the_knee_is():
 def test_a_lowest_load_that_queues_already_is_told_of():
     found = studied(sweep("load", [0.6, 0.9]))
     assert found["notes"] == [
-        "The lowest load, 60%, may queue already: from a lower one on, the knee would come earlier."
+        "The lowest load, 60 %, may queue already: from a lower one on, the knee would come earlier."
     ]
 
 
