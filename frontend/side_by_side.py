@@ -30,6 +30,8 @@ class Row:
     title: str
     arrivals: str
     policy: str
+    decoding: str
+    """How decode was simulated."""
     offered: tuple[Cell, Cell]
     """Requests a second, and their share of Λ_max."""
     ttft: tuple[Cell, ...]
@@ -63,7 +65,8 @@ def row(run: Document, given: Document, title: str = "") -> Row:
     return Row(
         title=title or run["scenario"],
         arrivals=arrivals(given),
-        policy=run["policy"],
+        policy=run["policy"].replace("_", " "),
+        decoding=decoding(run),
         offered=(
             Cell(figures.rate(run["rate_rps"]), "" if chosen else kind),
             Cell(figures.percent(run["load"]), kind if chosen and run["load"] is not None else ""),
@@ -82,11 +85,16 @@ def arrivals(given: Document) -> str:
     return f"CV {process['cv']:g}" if process["process"] == "renewal" else str(process["process"])
 
 
+def decoding(run: Document) -> str:
+    """How decode was simulated, from a result: who reads a TTFT must know it."""
+    return str(run.get("decode", "by_request")).replace("_", " ")
+
+
 def lines(result: Document, asked: Document) -> Iterator[list[Any]]:
     """The table as a file: a line of headings, then one for each simulation, in SI units; empty where there is
     nothing."""
     yield [
-        "scenario", "arrivals", "policy", "rate_rps", "load", "lambda_max_rps", "stable",
+        "scenario", "arrivals", "policy", "decode", "rate_rps", "load", "lambda_max_rps", "stable",
         *(f"ttft_{name}_s_{bound}" for name in PERCENTILES for bound in BOUNDS),
         *(f"ttft_unloaded_{name}_s" for name in PERCENTILES),
         *(f"{name}_{bound}" for name in RATES for bound in BOUNDS),
@@ -95,8 +103,8 @@ def lines(result: Document, asked: Document) -> Iterator[list[Any]]:
     for run, given in zip(result["runs"], asked["side_by_side"]["runs"], strict=True):
         times, steady = run["ttft_s"] or {}, run["steady"]
         yield [
-            run["scenario"], arrivals(given), run["policy"], run["rate_rps"], run["load"], steady["lambda_max_rps"],
-            run["stable"],
+            run["scenario"], arrivals(given), run["policy"], run.get("decode", "by_request"), run["rate_rps"],
+            run["load"], steady["lambda_max_rps"], run["stable"],
             *(times.get(name, {}).get(bound) for name in PERCENTILES for bound in BOUNDS),
             *(steady["ttft_unloaded_s"][name] for name in PERCENTILES),
             *(run[name][bound] for name in RATES for bound in BOUNDS),

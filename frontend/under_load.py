@@ -39,6 +39,9 @@ class Shown:
     groups: tuple[Group, ...]
     requests: int
     replications: int
+    decoding: str
+    half_step_ms: str
+    """What decode by iteration would add to the mean: a request that comes waits for the end of a step."""
     percentiles: tuple[str, ...] = tuple(PERCENTILES.values())
     burst_cv: float = BURST_CV
 
@@ -122,7 +125,14 @@ def shown(result: Document, asked: Document) -> Shown:
         Group(title, tuple(row for case, row in zip(CASES, rows, strict=True) if case.is_common is is_common))
         for title, is_common in by_load.items()
     )
-    return Shown(sentence(result["runs"]), tuple(groups), given[0]["requests"], given[0]["replications"])
+    return Shown(
+        sentence(result["runs"]),
+        tuple(groups),
+        given[0]["requests"],
+        given[0]["replications"],
+        side_by_side.decoding(result["runs"][0]),
+        figures.rounded(1000 * given[0]["scenario"]["decode"]["step_s"] / 2, 1),
+    )
 
 
 def _title(name: str) -> str:

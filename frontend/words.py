@@ -41,6 +41,13 @@ STATES = {
     "lost": "was given up: its worker died more than once",
 }
 
+COUNTED = {
+    "import_trace": "kB",
+    "break_even": "points",
+    **dict.fromkeys(("simulate", "replication", "study", "side_by_side", "replay"), "requests"),
+}
+"""What the progress of a kind of job counts, where it is not steps."""
+
 
 def bound_by(binding: Iterable[str]) -> str:
     """The binding constraint in words: `PrfaaS compute and PD-P`."""

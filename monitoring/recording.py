@@ -267,7 +267,7 @@ def _track(recording: Recording, changed: dict[str, Any], notes: list[str]) -> d
     tokens = _filled("threshold_tokens", recording.threshold_tokens, notes)
     if tokens is None:
         return None
-    notes.append(f"threshold_tokens: moved from {tokens.min():g} to {tokens.max():g}, and is followed")
+    notes.append(f"threshold_tokens: moved from {tokens.min():,.0f} to {tokens.max():,.0f} tokens, and is followed")
     return {"interval_s": recording.interval_s, "tokens": tokens.tolist()}
 
 

@@ -54,6 +54,14 @@ def named(kind: str, name: str) -> Entry | None:
     return Entry.objects.filter(kind=kind, name=name).first() if printable(name) else None
 
 
+def kept(kind: str, name: str) -> Entry | None:
+    """The same; None, too, where nothing was ever stored, as before the first start."""
+    try:
+        return named(kind, name)
+    except DatabaseError:  # no table yet
+        return None
+
+
 def first_names(kind: str) -> tuple[str, ...]:
     """The first names of what is offered, to be told in the place of one that is not there."""
     return tuple(entries(kind).order_by("name").values_list("name", flat=True)[:MOST_KNOWN])

@@ -14,6 +14,7 @@ from frontend import bill as bills
 from frontend import whatif, words
 from frontend.compare import prices, published, rows
 from frontend.compare.address import UNSAVED, asked, shown
+from frontend.compare.simulating import Asks
 from planner import store
 from planner.comparing import simulated
 from planner.comparing.ends import differences
@@ -58,8 +59,7 @@ class View:
             "simulation": self.simulation,
             "running": simulated.running(self.shown.asked),
             "spec": asked(self.name, self.query),
-            "shares": {"load": f"{100 * simulated.OWN_LOAD:g}", "requests": simulated.REQUESTS,
-                       "replications": simulated.REPLICATIONS},
+            "asks": Asks(),
             "published": published.of(self.shown),
             "prices": prices.fields(self.shown.given),
             "bills": [(title, self._bill(each)) for title, each in self._deployments()],

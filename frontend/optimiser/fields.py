@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ type Mistakes = Iterator[tuple[str, str]]
 """Fields, and what is wrong with them."""
 
 
+GROUPED = re.compile(r"-?\d{1,3}(,\d{3})+(\.\d+)?")
 LONGEST_QUOTE = 40
 """Characters of what was typed that a refusal repeats."""
 
@@ -31,7 +33,9 @@ class Quoting:
     """A field whose refusal of what is no number repeats it."""
 
     def to_python(self, value: Any) -> Any:
-        """The number. Raises ValidationError."""
+        """The number, also as pages write it, in groups of three digits. Raises ValidationError."""
+        if isinstance(value, str) and GROUPED.fullmatch(value.strip()):
+            value = value.replace(",", "")
         try:
             return super().to_python(value)  # type: ignore[misc] # of the field that it is mixed into
         except ValidationError as refused:

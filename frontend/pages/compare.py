@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import re
 from typing import Any
 from urllib.parse import urlencode
 
@@ -14,8 +13,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from frontend.compare import files, rows, unsaved
-from frontend.compare.address import UNSAVED, number, shown
+from frontend.compare import files, rows, simulating, unsaved
+from frontend.compare.address import UNSAVED, shown
 from frontend.compare.context import View, offered, view
 from frontend.compare.report import report
 from planner import store
@@ -23,7 +22,7 @@ from planner.comparing import simulated
 from planner.comparing.attribution import Question, between
 from planner.comparing.table import table
 from planner.comparison.schema import FEWEST, MOST
-from planner.documents.errors import DocumentError, refuse
+from planner.documents.errors import DocumentError
 from planner.models import Entry
 from planner.scenario import Scenario
 
@@ -195,34 +194,14 @@ def archive_comparison(request: HttpRequest, name: str) -> HttpResponse:
 
 
 @login_required
-@require_POST
+@require_http_methods(["GET", "POST"])
 def simulate_comparison(request: HttpRequest, name: str) -> HttpResponse:
     """Starts the job that simulates the deployments as they are shown, and shows the comparison again, or why not."""
     found = _view_or_404(request, name)
-    address = f"{reverse('comparison', args=[name])}?{request.GET.urlencode()}"
-    try:
-        simulated.submit(found.shown.asked, _settings(request), request.user.pk)
-    except DocumentError as refused:
-        # Every deployment has the same settings, and the same mistakes in them.
-        for told in dict.fromkeys(re.sub(r"^runs\.\d+\.", "", str(error)) for error in refused.errors):
-            messages.error(request, told)
-        return redirect(address)
-    return redirect(f"{address}#simulation")
-
-
-def _settings(request: HttpRequest) -> dict[str, Any]:
-    """Load or rate, and how much is simulated. Raises DocumentError."""
-    typed = {key: request.POST.get(key, "").strip() for key in ("rate_rps", "load", "requests", "replications")}
-    if request.POST.get("at") == "rate":
-        if not typed["rate_rps"]:
-            raise refuse("rate_rps", None, "is missing: type the rate that all of them are to serve")
-        found: dict[str, Any] = {"rate_rps": number("rate_rps", typed["rate_rps"])}
-    else:
-        found = {"load": number("load", typed["load"] or "85") / 100}
-    for key in ("requests", "replications"):
-        if typed[key]:
-            value = number(key, typed[key])
-            if not value.is_integer():
-                raise refuse(key, typed[key], "must be a whole number")
-            found[key] = int(value)
-    return found
+    if request.method == "POST":
+        try:
+            simulated.submit(found.shown.asked, simulating.settings(request.POST), request.user.pk)
+        except DocumentError as refused:
+            context = found.page() | {"asks": simulating.asks(request.POST, refused)}
+            return render(request, "compare/detail.html", context)
+    return redirect(f"{reverse('comparison', args=[name])}?{request.GET.urlencode()}#simulation")

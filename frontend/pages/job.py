@@ -13,7 +13,7 @@ from django.urls import get_script_prefix
 from django.utils.timezone import now
 from django.views.decorators.http import require_safe
 
-from frontend import figures, outcome, side_by_side
+from frontend import figures, outcome, side_by_side, words
 from frontend.optimiser.again import Again, again
 from frontend.optimiser.answer import answer
 from frontend.optimiser.clusters import answer as clusters
@@ -30,16 +30,6 @@ from planner.models import Job
 from planner.simulating.document import loaded
 from planner.simulating.studies import document as studies
 
-UNITS = {
-    Job.Kind.IMPORT_TRACE: "kB",
-    Job.Kind.BREAK_EVEN: "points",
-    Job.Kind.SIMULATE: "requests",
-    Job.Kind.REPLICATION: "requests",
-    Job.Kind.STUDY: "requests",
-    Job.Kind.SIDE_BY_SIDE: "requests",
-    Job.Kind.REPLAY: "requests",
-}
-"""What the progress of a kind counts, where it is not steps."""
 QUESTIONS = {problem.name for problem in ALL}
 """Kinds that a form of the optimiser asks."""
 SIMULATED = (Job.Kind.SIMULATE, Job.Kind.STUDY)
@@ -62,7 +52,7 @@ def job(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "percent": 100 * found.done // found.total if found.total else 0,
         "input_text": input_text if len(input_text) <= MOST_SHOWN else "",
         "socket": f"{get_script_prefix()}ws/jobs/{found.pk}/",
-        "unit": UNITS.get(Job.Kind(found.kind), "steps"),
+        "unit": words.COUNTED.get(found.kind, "steps"),
         "is_question": found.kind in FORMS,
         "again": _again(found),
         "has_points": found.kind == Job.Kind.FRONT,

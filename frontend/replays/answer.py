@@ -9,6 +9,7 @@ from typing import Any
 
 from frontend import figures
 from frontend.replays import course
+from frontend.side_by_side import decoding
 from frontend.simulator.flows import interval, share
 from monitoring.recording import parse
 from planner.simulating.studies import verdict
@@ -269,6 +270,7 @@ def _facts(result: Document, sources: list[str]) -> Iterator[tuple[str, str]]:
         yield "Recommended t", f"in {figures.percent(share_of)} % of the window"
     yield "Sources", ", ".join(sources) or figures.NONE
     yield "Curves of", str(result["scenario"])
+    yield "Decode", decoding(result["runs"][0])
     yield "Replications", f"{result['replications']:,} of {result['requests']:,} requests"
     yield "Seed", str(result["seed"])
 

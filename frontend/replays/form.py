@@ -11,6 +11,7 @@ from django.http import QueryDict
 from django.urls import reverse
 from django.utils.http import urlencode
 
+from frontend.optimiser.fields import Quoting
 from monitoring.api import replays
 from monitoring.models import Series, Watch
 from monitoring.replaying import asking
@@ -43,6 +44,18 @@ WHEN = "UTC as 2026-11-29 10:00, or ago as -2h"
 type Policy = dict[str, Any]
 
 
+class Number(Quoting, forms.FloatField):
+    """What was typed stays there, whatever it is: a browser's own field for numbers sends nothing in its place."""
+
+    widget = forms.TextInput(attrs={"inputmode": "decimal"})
+
+
+class Count(Quoting, forms.IntegerField):
+    """The same, of something whole."""
+
+    widget = forms.TextInput(attrs={"inputmode": "numeric"})
+
+
 class ReplayForm(forms.Form):
     """A window and what is tried in it; the watch is known before."""
 
@@ -54,16 +67,16 @@ class ReplayForm(forms.Form):
     tried = forms.MultipleChoiceField(
         label="Tried instead", required=False, choices=list(TRIED.items()), widget=forms.CheckboxSelectMultiple
     )
-    from_tokens = forms.FloatField(
+    from_tokens = Number(
         label="Bandwidth-aware from t", required=False, help_text="Empty: the least that was recorded."
     )
-    threshold_tokens = forms.FloatField(label="Static t", required=False, help_text="Empty: none is tried.")
-    prfaas_instances = forms.IntegerField(label="PrfaaS instances", required=False)
-    prefill_instances = forms.IntegerField(label="Prefill instances", required=False)
-    decode_instances = forms.IntegerField(label="Decode instances", required=False)
+    threshold_tokens = Number(label="Static t", required=False, help_text="Empty: none is tried.")
+    prfaas_instances = Count(label="PrfaaS instances", required=False)
+    prefill_instances = Count(label="Prefill instances", required=False)
+    decode_instances = Count(label="Decode instances", required=False)
     fleet_policy = forms.ChoiceField(label="Routed, with that fleet", choices=list(FLEET_POLICIES.items()))
-    replications = forms.IntegerField(label="Replications", help_text="One has no intervals.")
-    seed = forms.IntegerField(label="Seed", help_text="The same one draws the same requests.")
+    replications = Count(label="Replications", help_text="One has no intervals.")
+    seed = Count(label="Seed", help_text="The same one draws the same requests.")
 
     def __init__(self, watch: Watch, watches: Mapping[str, str], typed: QueryDict, *, is_whole: bool) -> None:
         """`is_whole`: everything was typed, and not only a window."""
@@ -80,8 +93,6 @@ class ReplayForm(forms.Form):
             field.widget.attrs |= {"aria-describedby": f"{name}-error {name}-help"}
             if name in ("start", "end"):
                 field.widget.attrs["class"] = "when"
-            if isinstance(field.widget, forms.NumberInput):
-                field.widget.attrs |= {"class": "input", "step": "any"}
 
     # --- its window ----------------------------------------------------------------------------------------------
 
@@ -175,8 +186,10 @@ def _choices(field: forms.Field, known: Mapping[str, str]) -> None:
 
 
 def _with_defaults(typed: QueryDict, watch: Watch) -> QueryDict:
+    """What is not typed as it is at first; but of a form that was seen, boxes that are not ticked stay so."""
+    first = {name: values for name, values in DEFAULTS.items() if name != "tried" or "fleet_policy" not in typed}
     found = QueryDict(mutable=True)
-    for name, values in (DEFAULTS | {"watch": [watch.name]}).items():
+    for name, values in (first | {"watch": [watch.name]}).items():
         found.setlist(name, values)
     for name, values in typed.lists():
         found.setlist(name, values)
@@ -210,7 +223,7 @@ def again(replay: Mapping[str, Any]) -> str:
 
 def _tried(policies: list[Mapping[str, Any]]) -> Policy:
     """What the form has of policies: one fleet, one static t and one t from which others are raised."""
-    found: Policy = {"tried": []}
+    found: Policy = {"tried": [], "fleet_policy": "as_recorded"}
     for policy in policies:
         kind, tokens = policy["policy"], f"{policy['threshold_tokens'] or 0:.15g}"
         fleet = {name: policy[name] for name in FLEET if policy[name] is not None}

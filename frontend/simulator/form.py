@@ -92,7 +92,8 @@ class SimulationForm(QuestionForm):
         try:
             return studies.submit(study | {"simulation": self.question()}, by)
         except DocumentError as problem:
-            raise DocumentError([_of_simulation(error) for error in problem.told], problem.more) from problem
+            told = _at_an_end([_of_simulation(error) for error in problem.told], study.get("range") or {})
+            raise DocumentError(told, problem.more if len(told) == len(problem.told) else 0) from problem
 
     def say(self, error: FieldError, field: str | None) -> str:
         told = replace(error, message=spoken.said(error))
@@ -100,6 +101,16 @@ class SimulationForm(QuestionForm):
         found = super().say(told, field)
         is_one = error.field == "values" and varied_by in QUANTITIES and error.value is not None
         return f"{varied.written(varied_by, error.value)} {found}" if is_one else found
+
+
+def _at_an_end(told: list[FieldError], within: Question) -> list[FieldError]:
+    """Values of a range that cannot be are told once, beside the end that is to be moved."""
+    wrong = [error for error in told if error.field == "values" and isinstance(error.value, int | float)]
+    if not (wrong and within):
+        return told
+    end = "highest" if min(float(error.value) for error in wrong) > within["lowest"] else "lowest"
+    moved = replace(wrong[-1], field=f"range.{end}", value=within[end])
+    return [*(error for error in told if error not in wrong), moved]
 
 
 def _of_simulation(error: FieldError) -> FieldError:

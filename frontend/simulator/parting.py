@@ -11,7 +11,7 @@ from frontend import figures, words
 from frontend.simulator.flows import steady_egress_bps
 from frontend.simulator.unheard import unheard
 from planner.engine.throughput import evaluate
-from planner.simulating.document import Asked
+from planner.simulating.document import Asked, instances
 from planner.simulating.prompts import SessionPrompts
 
 type Document = dict[str, Any]
@@ -41,13 +41,17 @@ def partings(result: Document, asked: Asked) -> Iterator[str]:
         yield _beyond(result, asked)
     elif not result["stable"]:
         yield from _more_than_capacity(result, asked)
+    if result["stable"]:
+        yield from _throughput(result)
     if asked.experiment.deployment.prfaas is None:
         return
-    why = Why(list(_reasons(result, asked)), list(moves(result, asked)))
     share, egress_bps = result["steady"]["offload_fraction"], steady_egress_bps(result)
+    moved = list(moves(result, asked))
     if share is not None:
+        why = Why(list(_reasons(result, asked, is_share=True)), moved)
         yield from _flow("The offloaded share", result["offload_fraction"], share, figures.percent, "%", why)
     if egress_bps is not None:
+        why = Why(list(_reasons(result, asked)), moved)
         yield from _flow("Egress", result["egress_bps"], egress_bps, figures.gbps, "Gbps", why)
 
 
@@ -59,6 +63,20 @@ def _ttft(result: Document) -> str:
     because = f"requests that pass a stage wait, on average, {words.listed(said)}" if said else "nobody waits"
     return (
         f"P90 TTFT is {mean / unloaded:.2f} times the unloaded one, which leaves queueing and the link out: {because}."
+    )
+
+
+def _throughput(result: Document) -> Iterator[str]:
+    """Of a stable run, in which as many leave as come but for what is left of before, or for later."""
+    mean, low, high = (result["throughput_rps"][name] for name in ("mean", "low", "high"))
+    offered: float = result["rate_rps"]
+    if low is None or low <= offered <= high or figures.rate(mean) == figures.rate(offered):
+        return
+    when = "as counting began than as it ended" if mean > offered else "as counting ended than as it began"
+    side = "above" if mean > offered else "below"
+    yield (
+        f"Throughput, {figures.rate(mean)} req/s, is {side} the {figures.rate(offered)} req/s that arrive: more "
+        f"requests waited {when}."
     )
 
 
@@ -142,8 +160,9 @@ def moves(result: Document, asked: Asked) -> Iterator[str]:
             yield f"{name} was between {min(values):.3g} and {max(values):.3g}"
 
 
-def _reasons(result: Document, asked: Asked) -> Iterator[str]:
-    """What the formulas do not know of, or chance where there is nothing of the kind."""
+def _reasons(result: Document, asked: Asked, is_share: bool = False) -> Iterator[str]:
+    """What the formulas do not know of, or chance where there is nothing of the kind; of the offloaded share what
+    decides on where a request goes, and not how long it takes to get there."""
     run, given = asked.run, asked.experiment.deployment.threshold_tokens
     found = []
     if run.policy in ("all_local", "all_remote"):
@@ -151,13 +170,45 @@ def _reasons(result: Document, asked: Asked) -> Iterator[str]:
     raised = max((value for value in result["series"]["threshold_tokens"] if value is not None), default=0.0)
     if run.policy == "bandwidth_aware" and raised > given * (1 + CLOSE):
         found.append(f"the bandwidth-aware policy raised t from {given:,.0f} up to {raised:,.0f} tokens")
-    if out := run.brown_out:
-        found.append(f"the link carried {figures.gbps(out.bps)} Gbps for {out.end_s - out.begin_s:,g} s")
     found += _of_prompts(result, asked)
-    found += _of_conditions(result, asked)
+    if not is_share or _was_cut_off(asked):
+        found += _of_link(result, asked)
+    found += _of_conditions(result, asked, is_share)
     if not result["stable"]:
         found.append("requests pile up, and what waits has not been prefilled or sent")
     yield from found or _chance(result)
+
+
+def _was_cut_off(asked: Asked) -> bool:
+    """Whether requests may have stayed because nothing crossed the link."""
+    run = asked.run
+    weathers = [weather for weather in (run.weather, *(path.weather for path in run.paths)) if weather]
+    carried = [window.bps for weather in weathers for window in weather.windows]
+    carried += [bps for weather in weathers if weather.recording for bps in weather.recording.bps]
+    carried += [run.brown_out.bps] if run.brown_out else []
+    return run.failover and (any(weather.outages for weather in weathers) or 0.0 in carried)
+
+
+def _may_have_handed_over(asked: Asked) -> bool:
+    """Whether of some cluster nothing that prefills may have been up, so that the other one took its requests."""
+    run, there = asked.run, instances(asked.experiment.deployment)
+    down = dict.fromkeys(("prfaas", "pd_p"), 0)
+    for each in run.faults:
+        if each.place in down:
+            down[each.place] += each.instances or there[each.place]
+    whole = any(0 < there[place] <= count for place, count in down.items())
+    return run.failover and (whole or any(each.place in down for each in run.failures))
+
+
+def _of_link(result: Document, asked: Asked) -> Iterator[str]:
+    """What the link carried."""
+    run, link = asked.run, asked.experiment.deployment.link
+    if out := run.brown_out:
+        yield f"the link carried {figures.gbps(out.bps)} Gbps for {out.end_s - out.begin_s:,g} s"
+    possible = [value for value in result["series"].get("capacity_bps") or () if value is not None]
+    if run.weather and link and possible:
+        mean = sum(possible) / len(possible)
+        yield f"the link could carry {figures.gbps(mean)} Gbps on average, and not {figures.gbps(link.usable_bps)}"
 
 
 def _of_prompts(result: Document, asked: Asked) -> Iterator[str]:
@@ -174,17 +225,15 @@ def _of_prompts(result: Document, asked: Asked) -> Iterator[str]:
         yield "requests come as they were recorded"
 
 
-def _of_conditions(result: Document, asked: Asked) -> Iterator[str]:
-    """What was not all the time as the formulas have it."""
-    run, link = asked.run, asked.experiment.deployment.link
-    possible = [value for value in result["series"].get("capacity_bps") or () if value is not None]
-    if run.weather and link and possible:
-        mean = sum(possible) / len(possible)
-        yield f"the link could carry {figures.gbps(mean)} Gbps on average, and not {figures.gbps(link.usable_bps)}"
-    if asked.experiment.faults:
-        others = ", and others took their requests" if run.failover else ""
-        yield f"instances were down for a while{others}"
-    if run.roles and (changes := result.get("conversions")) and changes["mean"]:
+def _of_conditions(result: Document, asked: Asked, is_share: bool) -> Iterator[str]:
+    """What was not all the time as the formulas have it; of where a request goes, faults and roles decide by failover
+    and by the t that follows the split."""
+    run = asked.run
+    if asked.experiment.faults and (not is_share or _may_have_handed_over(asked)):
+        took = " (of a cluster with nothing up the other one takes requests)" if _may_have_handed_over(asked) else ""
+        yield f"instances were down for a while{took}"
+    retunes = run.roles and (run.roles.retunes or not is_share)
+    if retunes and (changes := result.get("conversions")) and changes["mean"]:
         moved = list(moves(result, asked))
         between = f" ({words.listed(moved)})" if moved else ""
         yield f"instances changed their role {changes['mean']:,.1f} times in a replication{between}"

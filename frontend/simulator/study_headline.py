@@ -40,7 +40,7 @@ def _knee(result: Document) -> str:
     between = f"between {within} and {varied.written(vary, knee['beyond'])}"
     if knee["at"] is None:
         return f"The knee, where {limit}, is {between}, which is not stable."
-    at = varied.written(vary, float(f"{knee['at']:.3g}"))
+    at = varied.written(vary, float(f"{knee['at']:.3g}")) + (" of capacity" if vary == "load" else "")
     return f"TTFT turns up at {at}: there {limit} (a straight line {between})."
 
 

@@ -43,6 +43,12 @@ def state_words(state: str) -> str:
     return words.STATES[state]
 
 
+@register.filter
+def counted(kind: str) -> str:
+    """What the progress of a kind of job counts."""
+    return words.COUNTED.get(kind, "steps")
+
+
 @register.simple_tag
 def mark(kind: str, source: str = "") -> SafeString:
     """The one-letter provenance mark; its title says the kind, and source or formula."""

@@ -79,10 +79,10 @@ class Pages(PageNumberPagination):
         asked = request.query_params.get(self.page_size_query_param)
         return self.page_size if asked is None else _whole("page_size", asked, self.max_page_size)
 
-    def get_page_number(self, request: Request, paginator: Any) -> int | str:
+    def get_page_number(self, request: Request, paginator: Any) -> int:
         """Which page; one beyond the last is not there. Raises DocumentError."""
         asked = request.query_params.get(self.page_query_param, "1")
-        return asked if asked in self.last_page_strings else _whole("page", asked)
+        return paginator.num_pages if asked in self.last_page_strings else _whole("page", asked)
 
 
 type Filters = Mapping[str, type[Table]]

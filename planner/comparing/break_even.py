@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,6 +42,10 @@ class Mover:
         found = self.of[place]
         return found.moves if found else ()
 
+    def meets(self, other: Mover) -> bool:
+        """Whether both move the same figure of some scenario."""
+        return any(one and its and one.name == its.name for one, its in zip(self.of, other.of, strict=True))
+
 
 def heat_map(asked: Asked, question: HeatMapAsked) -> dict[str, Any]:
     """The result document: the ratio, its break-even lines, and the nearest tie by each figure alone.
@@ -62,7 +66,7 @@ def heat_map(asked: Asked, question: HeatMapAsked) -> dict[str, Any]:
         for place, each in zip(places, (pair.first, pair.second), strict=True):
             require_quick(each, asked.scenarios[place], question.points**2 + TRIED, "outcome")
     movers = _movers(*known)
-    axes = [_chosen(getattr(question, side), side, movers, names) for side in ("x", "y")]
+    axes = _axes(question, movers, names)
     ranges = [_factors(getattr(question, side), question.points) for side in ("x", "y")]
     x, y = (
         sensitivity.Axis(factors, mover.moves(0), mover.moves(1)) for factors, mover in zip(ranges, axes, strict=True)
@@ -117,13 +121,26 @@ def _movers(first: Sequence[Input], second: Sequence[Input]) -> list[Mover]:
     return found
 
 
-def _chosen(axis: questions.Axis | None, side: str, movers: Sequence[Mover], names: Sequence[str]) -> Mover:
+def _axes(question: HeatMapAsked, movers: Sequence[Mover], names: Sequence[str]) -> list[Mover]:
+    """What x and y move. Raises DocumentError on a figure that is not there, and on one that both would move."""
+    x, y = (
+        _named(axis, side, movers, names) if axis else None for side, axis in (("x", question.x), ("y", question.y))
+    )
+    x = x or _default(lambda of: of.is_price, movers, y)
+    y = y or _default(lambda of: of.name == "prompt_tokens", movers, x)
+    if x.meets(y):
+        raise refuse("y.input", y.one.name, f"must be another figure than that of x: both move {x.one.label}")
+    return [x, y]
+
+
+def _default(is_wanted: Callable[[Input], bool], movers: Sequence[Mover], other: Mover | None) -> Mover:
+    """The first that is wanted, or else the first of all, that the other axis does not move."""
+    free = [mover for mover in movers if other is None or not mover.meets(other)]
+    return next((mover for mover in free if is_wanted(mover.one)), free[0])
+
+
+def _named(axis: questions.Axis, side: str, movers: Sequence[Mover], names: Sequence[str]) -> Mover:
     """What an axis moves. Raises DocumentError."""
-    if axis is None:
-        wanted = [
-            mover for mover in movers if (mover.one.is_price if side == "x" else mover.one.name == "prompt_tokens")
-        ]
-        return (wanted or list(movers))[0]
     named = [mover for mover in movers if mover.one.name == axis.input]
     if not named:
         known = ", ".join(dict.fromkeys(mover.one.name for mover in movers))
@@ -133,13 +150,6 @@ def _chosen(axis: questions.Axis | None, side: str, movers: Sequence[Mover], nam
     if len(named) > 1:
         raise refuse(f"{side}.scenario", None, f"is missing: {axis.input} is each scenario's own: {', '.join(names)}")
     return named[0]
-
-
-def _default(side: str, movers: Sequence[Mover]) -> Mover:
-    """The first price, or else the first figure, against the length of prompts."""
-    if side == "y":
-        return next(mover for mover in movers if mover.one.name == "prompt_tokens")
-    return next((mover for mover in movers if mover.one.is_price), movers[0])
 
 
 def _own(scenario: str, side: str, named: Sequence[Mover], names: Sequence[str]) -> Mover:

@@ -64,7 +64,8 @@ class Simulation:
         """How loaded the deployments were."""
         run = self.job.input["side_by_side"]["runs"][0]
         at = f"{run['rate_rps']:.4g} req/s" if run.get("rate_rps") else f"{100 * run['load']:.3g} % of its own Λ_max"
-        return f"Simulated, each at {at}"
+        # A comparison is always simulated with decode by request; a TTFT says by which of the two it is.
+        return f"Simulated, each at {at}, decode by request"
 
     def value(self, at: int, row: Row) -> dict[str, Any]:
         """Mean and interval of a metric of the scenario at a place; none where its queues grow without end."""

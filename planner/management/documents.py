@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from planner import store
 from planner.catalog import files
 from planner.engine.throughput import Form
-from planner.scenario import DocumentError, Scenario, load
+from planner.scenario import SHIPPED, DocumentError, Scenario, load, parse
 
 BAD_INPUT = 2
 
@@ -21,7 +22,7 @@ class ScenarioCommand(BaseCommand):
     requires_system_checks: list[str] = []  # noqa: RUF012 - Django's own declaration
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("scenario", metavar="NAME|FILE", help="a shipped scenario, or a YAML or JSON file")
+        parser.add_argument("scenario", metavar="NAME|FILE", help="a scenario that is shipped or stored, or its file")
         parser.add_argument(
             "--set", dest="overrides", action="append", default=[], metavar="PATH=VALUE", help="override one field"
         )
@@ -29,9 +30,18 @@ class ScenarioCommand(BaseCommand):
     def scenario(self, options: dict[str, Any]) -> Scenario:
         """The scenario that the arguments name. Raises CommandError with exit status 2."""
         try:
-            return load(options["scenario"], overrides(options["overrides"]), store.StoredOrShipped())
+            return _named(options["scenario"], overrides(options["overrides"]))
         except DocumentError as problem:
             raise CommandError(str(problem), returncode=BAD_INPUT) from problem
+
+
+def _named(name_or_path: str, changes: dict[str, Any]) -> Scenario:
+    """A shipped scenario, which nobody can change, a file, or else a stored one. Raises DocumentError."""
+    is_elsewhere = name_or_path in SHIPPED or os.path.isfile(name_or_path)
+    stored = None if is_elsewhere else store.kept(store.SCENARIOS, name_or_path)
+    if stored is None:
+        return load(name_or_path, changes, store.StoredOrShipped())
+    return parse(stored.document, changes, store.STORED)
 
 
 class ResultCommand(ScenarioCommand):

@@ -208,4 +208,9 @@ def _caches(run: Run) -> Iterator[Fact]:
 
 def lines(asked: Asked) -> list[str]:
     """The same for a terminal."""
-    return [f"  {name if name[:3] == 'TCP' else name.lower():<18} {said}" for name, said in facts(asked)]
+    return [f"  {_begun_small(name):<18} {said}" for name, said in facts(asked)]
+
+
+def _begun_small(name: str) -> str:
+    """As it stands within a line; TCP stays."""
+    return name if name[:2].isupper() else name[0].lower() + name[1:]

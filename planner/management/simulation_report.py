@@ -24,7 +24,7 @@ def lines(result: dict[str, Any], asked: Asked) -> str:
         f"{result['scenario']}, {result['rate_rps']:.3f} req/s ({load}), {result['policy']}, "
         f"{result['replications']} replications of {result['requests'] // result['replications']:,} counted requests",
         *simulated_facts.lines(asked),
-        f"  {'stable' if result['stable'] else 'NOT STABLE'}",
+        "  stable" if result["stable"] else _line("NOT STABLE, grows by", result["growth_rps"], "{:.3f}", "req/s"),
         _line("throughput", result["throughput_rps"], "{:.3f}", "req/s"),
         *_times("TTFT", result["ttft_s"], "{:.2f}"),
         *_times("TPOT", result["tpot_s"], "{:.2f}", 1000.0, "ms"),
@@ -67,10 +67,15 @@ def _of_features(result: dict[str, Any]) -> Iterator[str]:
 
 def _stages(result: dict[str, Any]) -> Iterator[str]:
     for stage, wait in result["waits_s"].items():
-        name = "transfer tail" if stage == "link" else f"wait, {STAGES[stage]}"
+        name = "transfer tail" if stage == "link" else f"wait, {_short(stage)}"
         yield _line(name, wait, "{:.3f}", "s")
     for stage, busy in result["utilisation"].items():
-        yield _line(f"busy, {STAGES[stage]}", busy, "{:.1%}")
+        yield _line(f"busy, {_short(stage)}", busy, "{:.1%}")
+
+
+def _short(stage: str) -> str:
+    """A stage's name as far as there is room for it."""
+    return STAGES[stage].removesuffix(" compute")
 
 
 def _line(name: str, value: Estimate, form: str, unit: str = "", scale: float = 1.0) -> str:

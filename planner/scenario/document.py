@@ -96,7 +96,7 @@ def source_document(name_or_path: str) -> dict[str, Any]:
     path = Path(name_or_path)
     if not os.path.isfile(path):  # not path.is_file(), which raises on names that no file system takes
         known = ", ".join(catalog.names("scenarios"))
-        raise refuse("scenario", name_or_path, f"is neither a shipped scenario nor a file; shipped: {known}")
+        raise refuse("scenario", name_or_path, f"is neither a shipped or stored scenario nor a file; shipped: {known}")
     try:
         return files.read(path)
     except files.Unreadable as problem:

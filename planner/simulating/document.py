@@ -32,6 +32,9 @@ from planner.simulating.circumstances import Conditions, WeatherTable
 from planner.simulating.mistakes import mistakes
 from planner.simulating.schema import Run
 
+LEAST_RPS = 1e-4
+"""One request in some hours: of less there would be too much time to look at."""
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -114,8 +117,22 @@ def _experiment(run: Run, given: Scenario) -> Experiment:
             best_tokens=_best_tokens(run, deployed),
             faults=run.all_faults(),
         )
+    except DocumentError:
+        # which is a ValueError, and names its field
+        raise
     except ValueError as problem:
-        raise refuse(None, None, str(problem)) from problem
+        raise refuse(_blamed(run, str(problem)), None, str(problem)) from problem
+
+
+def _blamed(run: Run, said: str) -> str | None:
+    """The field of what the engine refuses; None where no single one is to be changed."""
+    fields = {
+        "weather and failures change": "failures" if run.failures else "weather",
+        "prompts must not be longer": "prefill.batch_tokens" if run.prefill.batch_tokens else "scenario.traffic",
+        "requests must be at most": "requests",
+        "decode needs": "scenario.decode.max_batch",
+    }
+    return next((field for words, field in fields.items() if said.startswith(words)), None)
 
 
 def _roles_kept(run: Run, there: dict[str, int]) -> Iterator[FieldError]:
@@ -134,11 +151,18 @@ def instances(deployed: Deployment) -> dict[str, int]:
 
 def _rate(run: Run, deployed: Deployment) -> float:
     if run.rate_rps is not None:
-        return run.rate_rps
+        return _seen("rate_rps", run.rate_rps, run.rate_rps)
     most_rps = evaluate(deployed).lambda_max_rps
     if not 0 < most_rps < math.inf:
         raise refuse("load", run.load, "is a share of Λ_max, which is 0 here: give rate_rps")
-    return most_rps * (run.load or 0.0)
+    return _seen("load", run.load or 0.0, most_rps * (run.load or 0.0))
+
+
+def _seen(field: str, value: float, rate_rps: float) -> float:
+    """A rate at which something happens before nobody looks any more. Raises DocumentError."""
+    if rate_rps < LEAST_RPS:
+        raise refuse(field, value, f"is too low, {rate_rps:.3g} req/s: give {LEAST_RPS:g} req/s or more")
+    return rate_rps
 
 
 def _rule(run: Run, given: Scenario, deployed: Deployment) -> controller.Rule | None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from planner import __version__, evaluation
-from planner.engine.simulation import Estimate, Replication, Report, Times, goodput, report
+from planner.engine.simulation import Estimate, Experiment, Replication, Report, Times, goodput, report
 from planner.engine.throughput import evaluate
 from planner.scenario.evidence import evidence
 from planner.simulating.document import Asked
@@ -25,6 +25,8 @@ SERIES = (
     "prefill_instances",
     "decode_instances",
 )
+LEAST_ANSWERS = 10
+"""Times that an answer takes: a run that is not longer has much to do with an empty system."""
 
 
 def document(asked: Asked, replications: Sequence[Replication], is_window: bool = False) -> dict[str, Any]:
@@ -81,7 +83,7 @@ def document(asked: Asked, replications: Sequence[Replication], is_window: bool 
             },
         },
         "provenance": rests_on.weakest,
-        "notes": [] if is_window else _notes(found),
+        "notes": [] if is_window else _notes(found, experiment),
         "version": __version__,
     }
 
@@ -129,7 +131,23 @@ def _series(found: Report) -> dict[str, Any]:
     }
 
 
-def _notes(found: Report) -> list[str]:
+def _notes(found: Report, experiment: Experiment) -> list[str]:
+    return [*_on_stability(found), *_on_shortness(experiment)]
+
+
+def _on_shortness(experiment: Experiment) -> list[str]:
+    """Of a run that ends before the system has been full for long."""
+    decode = experiment.deployment.decode
+    span_s, answer_s = experiment.requests / experiment.rate_rps, decode.output_tokens * decode.step_s
+    if span_s > LEAST_ANSWERS * answer_s:
+        return []
+    return [
+        f"A short run: requests come for {span_s:,.0f} s, and an answer takes {answer_s:,.0f} s, so that the system is "
+        "seldom as full as it will be; simulate more requests."
+    ]
+
+
+def _on_stability(found: Report) -> list[str]:
     if found.recovering:
         return [
             f"Queues were still coming down when the last request came, with {found.series.in_system[-1]:,.0f} in the "
@@ -137,7 +155,8 @@ def _notes(found: Report) -> list[str]:
         ]
     if found.stable:
         return []
+    never = f" {found.unfinished:,} requests were never finished: what they waited for never came, or had no room."
     return [
         f"Not stable: {found.growth_rps.mean:.3g} requests more are in the system every second. There is no TTFT then: "
-        "it would say how long was simulated and not how long requests take."
+        f"it would say how long was simulated and not how long requests take.{never if found.unfinished else ''}"
     ]

@@ -261,6 +261,9 @@ def test_a_value_that_no_entry_can_have_is_refused(query, told):
 def test_pages_beyond_the_last_are_not_there_and_a_history_has_pages_too(client):
     post(client, address("hardware"), CHIP)
     assert client.get(address("hardware") + "?page=2").status_code == 404
+    post(client, address("hardware"), CHIP | {"name": "x2"})
+    last = client.get(address("hardware") + "?page_size=1&page=last").json()
+    assert ([entry["name"] for entry in last["results"]], last["next"]) == (["x2"], None)
     answer = client.get(address("hardware", "x1", "history") + "?page_size=x")
     assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "page_size")
 

@@ -81,6 +81,8 @@ def test_deployments_of_equal_cost_are_looked_at_as_large_as_they_then_are():
         ("sensitivity", {"set": {"case-study-naive": {"decode.step_s": -1}}}, "case-study-naive.decode.step_s"),
         ("heat-map", {"points": 1000}, "points"),
         ("heat-map", {"x": {"input": 5}}, "x.input"),
+        ("heat-map", {"x": {"input": "s_kv"}, "y": {"input": "s_kv"}}, "y.input"),
+        ("heat-map", {"x": {"input": "s_kv"}, "y": {"input": "s_kv", "scenario": "case-study-prfaas-pd"}}, "y.input"),
         ("uncertainty", {"draws": 10**9}, "draws"),
         ("uncertainty", {"draws": 2.5}, "draws"),
         ("growth", {"traffic": "much"}, "traffic"),
@@ -89,6 +91,14 @@ def test_deployments_of_equal_cost_are_looked_at_as_large_as_they_then_are():
 )
 def test_refusals_name_the_field(name, body, field):
     assert field in [error["field"] for error in answered(name, 400, **body)["errors"]]
+
+
+def test_an_axis_that_is_not_named_is_another_one_than_the_one_that_is():
+    result = answered("heat-map", points=3, x={"input": "prompt_tokens"})
+    assert (result["x"]["input"], result["y"]["input"] != "prompt_tokens") == ("prompt_tokens", True)
+    count = {"input": "n_p", "scenario": "case-study-prfaas-pd"}
+    result = answered("heat-map", points=3, x=count, y=count | {"scenario": "case-study-homogeneous"})
+    assert [result[side]["moves_in"] for side in "xy"] == [["case-study-prfaas-pd"], ["case-study-homogeneous"]]
 
 
 @pytest.mark.parametrize("name", BODIES)

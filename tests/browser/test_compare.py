@@ -86,6 +86,24 @@ def test_a_range_that_cannot_be_is_told_and_can_be_mended(visitor):
     expect(high).to_be_focused()
     expect(told).to_be_empty()
     expect(part.locator("[data-notes]")).to_contain_text("or in its own range")
+    # so is a figure that both axes would move
+    part = page.locator("#break-even")
+    part.scroll_into_view_if_needed()
+    x, y = (part.locator(f'[data-ask="{side}"]') for side in "xy")
+    expect(y).to_have_value("prompt_tokens", timeout=UNTIL_RESULT_MS)
+    x.select_option("s_kv")
+    y.select_option("s_kv")
+    expect(part.locator("[data-error]")).to_contain_text("choose two different figures; ")
+    expect(part.locator("[data-answer]")).to_be_hidden()
+    expect(y).to_have_attribute("aria-invalid", "true")
+    y.select_option("decode_step")
+    expect(part.locator("[data-answer]")).to_be_visible()
+    second = part.locator('[data-ask="second"]')
+    second.select_option("case-study-prfaas-pd")
+    expect(part.locator("[data-error]")).to_contain_text("PrfaaS-PD is held against itself")
+    second.select_option("case-study-naive")
+    expect(part.locator("[data-answer]")).to_be_visible()
+    expect(part.locator("[data-error]")).to_be_empty()
 
 
 def test_a_deployment_is_moved_in_place_and_comes_back(visitor):
@@ -129,6 +147,20 @@ def test_who_signs_in_on_the_way_finds_the_same_view(visitor):
     expect(page.get_by_label("changes to the baseline")).to_be_checked()
     expect(price(page, "h200")).to_have_value("3")
     expect(page.get_by_role("button", name="Simulate")).to_be_visible()
+    # What cannot be simulated is told beside its field, in the same view and at its own address.
+    address = page.url
+    page.get_by_label("Rate", exact=True).fill("1.7")
+    expect(page.get_by_label("one rate for all")).to_be_checked()
+    page.get_by_label("Share", exact=True).fill("60")
+    expect(page.get_by_label("a share of its own")).to_be_checked()
+    page.get_by_label("Requests", exact=True).fill("few")
+    page.get_by_label("Requests", exact=True).press("Enter")
+    expect(page.get_by_role("alert").filter(has_text="Nothing is simulated yet.")).to_be_focused()
+    expect(page.locator("#requests-error")).to_contain_text("must be a number")
+    expect(page.get_by_label("Requests", exact=True)).to_have_value("few")
+    expect(page.get_by_label("Share", exact=True)).to_have_value("60")
+    expect(price(page, "h200")).to_have_value("3")
+    expect(page).to_have_url(address)
 
 
 def test_a_step_whose_link_never_binds_is_looked_at_moved_and_stored(visitor):

@@ -30,7 +30,8 @@ def test_a_planner_finds_where_ttft_turns_up_and_what_a_feature_does(visitor):
     )
     expect(page.locator('[data-chart="study-ttft"] .point').first).to_be_attached()
     fits(page)
-    expect(answer(page)).to_have_text(re.compile(r"^TTFT turns up at \d\d\.?\d? %: there P90 of TTFT is twice"))
+    turning = re.compile(r"^TTFT turns up at \d\d\.?\d? % of capacity: there P90 of TTFT is twice")
+    expect(answer(page)).to_have_text(turning)
     expect(page.locator('[data-table="ttft"] [data-row="110 %"] td').first).to_have_text("not stable")
     for name in ("study-ttft", "study-stages"):
         chart = page.locator(f'[data-chart="{name}"]')

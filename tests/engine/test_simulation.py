@@ -355,6 +355,17 @@ def test_a_load_that_cannot_be_carried_is_called_unstable(load, stable):
     assert measured(Experiment(prfaas_pd(BEST_T), rate, requests=60_000), 4).stable is stable
 
 
+@pytest.mark.parametrize(("requests", "longer"), [(100, 1), (200, 1), (1_000, 20), (5_000, 20)])
+def test_decode_that_only_fills_up_in_a_short_run_is_not_unstable(requests, longer):
+    given = prfaas_pd(BEST_T)
+    # as many slots for as much longer answers: Λ_max stays, and more requests are there when it is full
+    decode = Decode(longer * DECODE.max_batch, DECODE.step_s, longer * DECODE.output_tokens)
+    deployment = replace(given, decode=decode)
+    for seed in range(5):
+        experiment = Experiment(deployment, 0.85 * evaluate(deployment).lambda_max_rps, requests=requests)
+        assert report(experiment, [replicate(experiment, seed)]).stable, seed
+
+
 def test_the_stage_that_grows_is_named():
     found = measured(Experiment(SLOW_LINK, 1.1 * evaluate(SLOW_LINK).lambda_max_rps, requests=50_000), 4)
     grows = {stage: one.mean for stage, one in found.growth_by_stage_rps.items()}

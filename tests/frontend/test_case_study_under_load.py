@@ -128,6 +128,9 @@ def test_the_table_has_what_the_job_has_found(planner):
     assert [cells[1] for _, cells in found[6:]] == ["1.700"] * 6
     assert "The paper has no figures under load" in text
     assert "4 replications of 1,000 requests" in text
+    # half of a step of 25 ms
+    assert "Decode is simulated by request" in text
+    assert "12.5 ms on average" in text
     assert "data-simulate" not in text
 
 
@@ -224,6 +227,7 @@ def test_the_table_can_be_taken_away(planner):
     found = list(csv.DictReader(io.StringIO(planner.get(f"/jobs/{job.pk}/result.csv").content.decode())))
     assert [line["arrivals"] for line in found] == ["Poisson"] * 3 + ["CV 4"] * 3 + ["Poisson"] * 3 + ["CV 4"] * 3
     for line, each in zip(found, job.result["runs"], strict=True):
+        assert line["decode"] == "by_request"
         assert float(line["ttft_p90_s_mean"]) == each["ttft_s"]["p90"]["mean"]
         assert float(line["lambda_max_rps"]) == each["steady"]["lambda_max_rps"]
     assert planner.get(f"/jobs/{job.pk}/result.json").json()["result"] == job.result
@@ -235,7 +239,7 @@ def test_the_page_of_its_job_has_a_row_for_each_simulation(client):
     table = page.split('data-table="side-by-side"')[1].split("</table>")[0]
     assert table.count('<th scope="row">case-study-') == 12
     assert "s [95 %]" in table
-    assert "as_given" in table
+    assert table.count('<td class="text">as given</td><td class="text">by request</td>') == 12
 
 
 def test_one_replication_has_no_interval_on_its_page(client):

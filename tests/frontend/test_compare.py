@@ -252,17 +252,38 @@ def test_a_rate_is_one_for_all(planner):
 
 
 @pytest.mark.parametrize(
-    "typed",
+    ("typed", "field", "said"),
     [
-        {"load": "much"}, {"requests": "2.5"}, {"load": "-5"}, {"requests": "3"}, {"requests": "inf"},
-        {"replications": "nan"}, {"at": "rate", "rate_rps": ""},
+        ({"load": "much"}, "load", "must be a number"),
+        ({"load": "-5"}, "load", "must be greater than 0"),
+        ({"load": "2000"}, "load", "must be at most 1000 %"),
+        ({"requests": "2.5"}, "requests", "must be a whole number"),
+        ({"requests": "3"}, "requests", "must be at least 100"),
+        ({"requests": "inf"}, "requests", "must be a whole number"),
+        ({"replications": "nan"}, "replications", "must be a whole number"),
+        ({"at": "rate", "rate_rps": ""}, "rate_rps", "is missing"),
     ],
-)  # fmt: skip
-def test_a_simulation_that_cannot_be_is_refused_in_words(planner, typed):
-    answer = planner.post(f"{CASE}simulate/", typed, follow=True)
-    assert text(answer).count('class="message error"') == 1
-    assert answer.redirect_chain[-1][0] == f"{CASE}?"  # whose beginning has the message
+)
+def test_a_simulation_that_cannot_be_is_told_beside_its_field_and_nothing_is_lost(planner, typed, field, said):
+    typed = {"at": "load", "load": "70", "rate_rps": "1.9", "requests": "1,000", "replications": "3"} | typed
+    page = planner.post(f"{CASE}simulate/?form=paper", typed).content.decode()
+    assert said in page.split(f'id="{field}-error">')[1].split("</p>")[0]
+    assert f'<a href="#{field}">' in page.split("data-summary")[1].split("</ul>")[0]
+    for name in ("load", "rate_rps", "requests", "replications"):
+        assert f'name="{name}" value="{typed[name]}"' in page
+    assert f'value="{typed["at"]}" checked' in page
+    # The view is still the one that was asked for, and so is the address of the form.
+    assert f'action="{CASE}simulate/?form=paper"' in page
     assert not Job.objects.exists()
+
+
+def test_all_that_is_wrong_with_a_simulation_is_told_at_once(planner):
+    page = planner.post(f"{CASE}simulate/", {"load": "much", "requests": "2.5"}).content.decode()
+    assert page.split("data-summary")[1].split("</ul>")[0].count("<li>") == 2
+
+
+def test_who_signs_in_on_the_way_to_a_simulation_comes_back_to_the_comparison(planner):
+    assert planner.get(f"{CASE}simulate/?form=paper")["Location"] == f"{CASE}?form=paper#simulation"
 
 
 def test_pages_work_under_a_prefix(under_a_prefix):

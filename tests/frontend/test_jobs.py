@@ -55,9 +55,15 @@ def test_an_empty_list_says_what_to_do(client):
     assert "press <em>Optimise</em>" in client.get("/jobs/").content.decode()
 
 
-def test_counts_in_the_list_are_grouped(client):
+def test_counts_in_the_list_are_grouped_and_say_of_what(client):
     make(state="running", done=1_234_567, total=20_000_000)
-    assert "1,234,567 / 20,000,000" in client.get("/jobs/").content.decode()
+    make(kind="simulate", state="running", done=7, total=9)
+    page = client.get("/jobs/").content.decode()
+    assert "1,234,567 / 20,000,000</span> steps" in page
+    assert "7 / 9</span> requests" in page
+    # how much there is to do, a worker says as it begins
+    queued = make()
+    assert "0 / 0" not in client.get("/jobs/").content.decode() + page_of(client, queued)
 
 
 def test_the_list_is_cut_into_pages_newest_first(client, django_assert_max_num_queries):

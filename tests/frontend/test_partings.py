@@ -1,5 +1,7 @@
 """Sentences on where a simulation and the formulas part: only what can be read off the numbers beside them."""
 
+import copy
+
 import pytest
 
 from planner import scenario, store
@@ -34,6 +36,44 @@ def test_what_reads_the_same_is_not_said_to_differ(planner):
     assert "Egress" not in partings(page)
     apart = partings(shown(planner, job, egress_bps=about(steady["egress_bps"] - 1e9, 1e4)))
     assert "Egress, 7.40 Gbps, is below the 8.40 Gbps of the formulas" in apart
+
+
+def test_a_narrow_link_is_no_reason_for_where_requests_go_unless_it_was_cut_off(planner):
+    job = computed(planner, brown_from="300", brown_to="900", brown_bps="6")
+    steady = job.result["steady"]
+    apart = {
+        "offload_fraction": about(steady["offload_fraction"] - 0.02, 0.001),
+        "egress_bps": about(steady["egress_bps"] - 1e9, 1e4),
+    }
+    share, egress = partings(shown(planner, job, **apart)).split("The offloaded share")[1].split("Egress")
+    assert "the link carried" not in share
+    assert "of twenty intervals one misses" in share
+    assert "the link carried 6.00 Gbps for 600 s" in egress
+    job.input = copy.deepcopy(job.input)
+    job.input["simulation"]["brown_out"]["bps"] = 0.0
+    share, _ = partings(shown(planner, job)).split("The offloaded share")[1].split("Egress")
+    assert "the link carried 0.00 Gbps for 600 s" in share
+
+
+def test_a_fault_is_a_reason_for_where_requests_go_only_where_the_other_cluster_took_over(planner):
+    job = computed(planner, faults_place_1="prfaas", faults_begin_s_1="300", faults_end_s_1="600")
+    offloaded = about(job.result["steady"]["offload_fraction"] - 0.02, 0.001)
+    share = partings(shown(planner, job, offload_fraction=offloaded)).split("The offloaded share")[1]
+    assert "instances were down for a while (of a cluster with nothing up the other one takes requests)" in share
+    job.input = copy.deepcopy(job.input)
+    job.input["simulation"]["faults"][0]["instances"] = 1
+    share = partings(shown(planner, job)).split("The offloaded share")[1].split("Egress")[0]
+    assert "instances were down" not in share
+
+
+def test_throughput_that_is_not_what_arrives_is_explained(planner):
+    job = computed(planner)
+    offered = job.result["rate_rps"]
+    more = partings(shown(planner, job, throughput_rps=about(offered + 0.02, 0.001)))
+    assert "Throughput, 2.206 req/s, is above the 2.186 req/s that arrive: more requests waited as counting beg" in more
+    less = partings(shown(planner, job, throughput_rps=about(offered - 0.02, 0.001)))
+    assert "is below the 2.186 req/s that arrive: more requests waited as counting ended" in less
+    assert "Throughput" not in partings(shown(planner, job, throughput_rps=about(offered + 0.02, 0.03)))
 
 
 def test_of_a_t_that_moved_it_is_not_said_that_the_formulas_say_the_same(planner):

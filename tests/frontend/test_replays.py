@@ -123,6 +123,29 @@ def test_a_mistake_stands_beside_its_field_and_starts_nothing(half_hour, operato
     assert not Job.objects.exists()
 
 
+def test_a_refused_form_comes_back_as_it_was_typed(half_hour, operator):
+    typed = ASKED | {"start": "yesterday", "tried": ["roles"], "threshold_tokens": "30K", "decode_instances": "few"}
+    response = operator.post(PAGE, typed | {"fleet_policy": "advised", "replications": "five", "seed": ""})
+    page = text(response)
+    for name in ("start", "threshold_tokens", "decode_instances", "replications", "seed"):
+        # A browser's field for numbers would show nothing of "30K", and send nothing if it was typed there.
+        [field] = [tag for tag in page.split("<") if f'name="{name}"' in tag]
+        value = response.context["form"][name].value()
+        assert ('type="text"' in field, f'value="{value}"' in field or not value) == (True, True)
+    assert "“30K” is none" in page
+    assert [response.context["form"][name].value() for name in ("tried", "fleet_policy")] == [["roles"], "advised"]
+
+
+def test_boxes_that_are_not_ticked_stay_so_when_another_window_is_looked_at(half_hour, client, operator):
+    untouched = {name: value for name, value in ASKED.items() if name != "tried"} | {"threshold_tokens": "25000"}
+    assert client.get(PAGE, untouched).context["form"]["tried"].value() == []
+    address = parse_qs(urlsplit(client.post(PAGE, untouched)["Location"]).query)["next"][0]
+    assert client.get(address).context["form"]["tried"].value() == []
+    operator.post(PAGE, untouched)
+    form = operator.get(again(Job.objects.get().input["replay"])).context["form"]
+    assert (form["tried"].value(), form["threshold_tokens"].value()) == ([], "25000")
+
+
 def test_whoever_has_not_signed_in_does_so_and_finds_the_form_as_it_was(half_hour, client):
     response = client.post(PAGE, ASKED | {"threshold_tokens": "25000"})
     address = parse_qs(urlsplit(response["Location"]).query)["next"][0]
@@ -168,6 +191,7 @@ def test_the_page_of_its_job_has_a_table_behind_what_it_draws_and_the_file_has_t
         assert f'data-table="{name}"' in page
     assert '<tr data-row="As it was" class="strong">' in page
     assert "As it was, simulated against measured TTFT: P50" in page
+    assert "<dt>Decode</dt><dd>by request</dd>" in page
     assert 'data-chart="replay-course"' in page
     lines = operator.get(f"/jobs/{job.pk}/result.csv").content.decode().splitlines()
     assert [line.partition(",")[0] for line in lines] == [

@@ -159,6 +159,11 @@ def test_what_is_left_empty_is_not_there(planner):
     assert not {"rate_rps", "connection_bps", "brown_out", "warm_up", "ttft_within_s"} & found.keys()
 
 
+def test_numbers_may_be_typed_as_pages_write_them(planner):
+    found = simulation(planner, requests="4,000", load_of="rate", rate="1,000.5")
+    assert (found["requests"], found["rate_rps"]) == (4000, 1000.5)
+
+
 @pytest.mark.parametrize(
     ("changes", "field", "said"),
     [
@@ -179,6 +184,8 @@ def test_what_is_left_empty_is_not_there(planner):
         ({"brown_from": "5000", "brown_to": "6000"}, "brown_from", "a replication lasts about 1,830 s"),
         ({"requests": "10"}, "requests", "greater than or equal to 100"),
         ({"requests": "many"}, "requests", "Enter a whole number."),
+        ({"requests": "4,00"}, "requests", "Enter a whole number."),
+        ({"load": "0.00001"}, "load", "is too low, 3.12e-07 req/s: give 0.0001 req/s or more"),
         ({"replications": "0"}, "replications", "greater than or equal to 1"),
         ({"replications": ""}, "replications", "Type a whole number."),
         ({"seed": "-1"}, "seed", "greater than or equal to 0"),
@@ -335,9 +342,10 @@ def test_the_token_goes_along_with_what_is_asked_and_is_in_no_address(shipped, a
     careful.force_login(User.objects.create_user("ada"))
     page = careful.get(address).content.decode()
     form = page.split("data-question-form")[1].split("</form>")[0]
-    button = re.search('<button[^>]*name="csrfmiddlewaretoken" value="(.*?)"', form)
+    # The first button is what Enter presses.
+    button = re.match('<button[^>]*name="csrfmiddlewaretoken" value="(.*?)"', form[form.index("<button") :])
     assert "formmethod" not in button[0]
-    assert form.count("csrfmiddlewaretoken") == 1
+    assert form.count("csrfmiddlewaretoken") == len(re.findall('<button[^>]*name="csrfmiddlewaretoken"', form))
     assert careful.post(address, {"of": CASE}).status_code == 403
     assert careful.post(address, {"of": CASE, "csrfmiddlewaretoken": button[1]}).status_code == 200
 

@@ -21,6 +21,10 @@ __all__ = ["planner"]
 pytestmark = pytest.mark.django_db
 
 SWEEP = {"study": "load", "lowest_load": "10", "highest_load": "110", "points_load": "3"}
+OF_T = {
+    "study": "threshold_tokens", "lowest_threshold_tokens": "9700", "highest_threshold_tokens": "38800",
+    "points_threshold_tokens": "3",
+}  # fmt: skip
 FEW = {"requests": "3000", "replications": "2"}
 
 
@@ -121,7 +125,8 @@ def test_policies_and_ablations_need_nothing_else(planner):
         (SWEEP | {"lowest_load": ""}, "lowest_load", "Type both ends"),
         (SWEEP | {"lowest_load": "0"}, "lowest_load", "Type a number above 0."),
         (SWEEP | {"highest_load": "5"}, "highest_load", "must be above the lowest, 10 %"),
-        (SWEEP | {"highest_load": "2000"}, "lowest_load", " % must be at most 1000 %"),
+        (SWEEP | {"highest_load": "2000"}, "highest_load", "must be at most 1000 %"),
+        (OF_T | {"policy": "all_local"}, "study", "needs a scenario that routes by a threshold, and “As given” or"),
         (SWEEP | {"points_load": "1"}, "points_load", "greater than or equal to 2"),
         (SWEEP | {"points_load": ""}, "points_load", "Type a whole number."),
         (SWEEP | {"points_load": "40", "replications": "200"}, "replications", "makes 8,000 of 40 variants"),
@@ -137,6 +142,11 @@ def test_a_mistake_is_told_beside_its_field_and_in_the_summary(planner, changes,
     assert said in beside(page, field)
     assert said in summary(page)
     assert not Job.objects.exists()
+
+
+def test_values_of_a_range_that_cannot_be_are_told_once(planner):
+    said = summary(ask(planner, **(FEW | SWEEP | {"highest_load": "2000", "points_load": "40"})).content.decode())
+    assert said.count("must be at most") == 1
 
 
 def test_the_summary_calls_a_choice_by_its_legend(planner):
@@ -189,7 +199,7 @@ def test_a_running_ablation_tells_differences_as_soon_as_there_are_two_replicati
 def test_a_sweep_of_the_load_leads_with_its_knee(planner):
     page = page_of(planner, computed(planner, **(SWEEP | {"highest_load": "95", "points_load": "4"})))
     assert re.match(
-        r"TTFT turns up at \d\d\.?\d? %: there P90 of TTFT is twice that at the lowest load, 7\.\d\d s "
+        r"TTFT turns up at \d\d\.?\d? % of capacity: there P90 of TTFT is twice that at the lowest load, 7\.\d\d s "
         r"\(a straight line between \d\d\.?\d* % and 95 %\)\.$",
         headline(page),
     )

@@ -132,7 +132,7 @@ def test_a_bucket_in_which_the_threshold_lies_is_cut_there():
 def test_a_threshold_that_moved_is_told_and_followed():
     found = simulation(parse(plain(threshold_tokens=[19_000.0, None, 24_000.0])), scenario_document())
     assert found.document["threshold_track"] == {"interval_s": 10, "tokens": [19_000.0, 21_500.0, 24_000.0]}
-    assert any("moved from 19000 to 24000" in note for note in found.notes)
+    assert any("moved from 19,000 to 24,000 tokens" in note for note in found.notes)
     experiment = document.parse(found.document, SHIPPED).experiment
     assert (experiment.routing.least_tokens, experiment.routing.most_tokens) == (19_000.0, 24_000.0)
 

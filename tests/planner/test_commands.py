@@ -177,6 +177,17 @@ def test_a_file_that_is_no_scenario_is_refused_in_one_line(tmp_path, content, ex
     assert expected in refusal("evaluate", str(path))
 
 
+@pytest.mark.django_db
+def test_a_stored_scenario_is_found_by_its_name_and_a_shipped_one_is_the_shipped_one():
+    seeding.seed()
+    store.create("scenarios", load(BASE, {"routing.threshold_tokens": 25_000}).document() | {"name": "mine"})
+    found = json.loads(said("evaluate", "mine", "--json"))
+    assert (found["scenario"], found["threshold_tokens"]) == ("mine", 25_000)
+    edited = store.named("scenarios", BASE)
+    store.update(edited, edited.document | {"title": "Edited"}, revision=edited.revision)
+    assert json.loads(said("evaluate", BASE, "--json")) == evaluate(load(BASE), "exact")
+
+
 def manage(*arguments):
     command = [sys.executable, "manage.py", *arguments]
     return subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=60, check=False)
@@ -187,7 +198,7 @@ def manage(*arguments):
     [
         (["evaluate", "no-such-scenario"], "case-study-homogeneous"),
         (["optimize", BASE, "--set", "decode.step_s=-1"], "decode.step_s: -1 must be at least"),
-        (["export", "/"], "neither a shipped scenario nor a file"),
+        (["export", "/"], "neither a shipped or stored scenario nor a file"),
     ],
 )
 def test_bad_input_ends_the_process_with_status_2_and_one_line(arguments, expected):

@@ -359,7 +359,7 @@ def test_simulated_figures_stand_in_the_same_table_with_intervals():
     assert simulated.running(found.asked) is None
     result = table(found, simulated.newest(found.asked))
     ttft = row(result, "simulated_ttft_p90_s")
-    assert ttft["group"] == "Simulated, each at 50 % of its own Λ_max"
+    assert ttft["group"] == "Simulated, each at 50 % of its own Λ_max, decode by request"
     for value in ttft["values"]:
         assert value["low"] < value["value"] < value["high"]
     unloaded = values(result, "ttft_p90_s")

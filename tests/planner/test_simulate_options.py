@@ -3,6 +3,7 @@
 import json
 import re
 from argparse import ArgumentParser
+from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -163,6 +164,10 @@ def test_a_plain_run_says_that_decode_is_by_request_and_nothing_of_what_is_off()
     assert "decode             by request, a step of 25 ms" in text
     for off in ("TCP", "faults", "caches", "restarted", "roles", "sent again", "prompts", "weather"):
         assert off not in text
+    assert "memory for KVCaches" in said("simulate", BASE, *SMALL, "--iterations", "--decode-memory", "1e12")
+    # Figures stand below one another, whatever their names.
+    assert "\n  busy, PrfaaS       " in text
+    assert "\n  NOT STABLE, grows by " in said("simulate", BASE, *SMALL, "--load", "3")
     found = json.loads(said("simulate", BASE, *SMALL, "--json"))
     assert found["tpot_s"]["p99"]["mean"] == 0.025
 
@@ -247,3 +252,23 @@ def test_shares_and_times_are_printed_as_far_as_they_can_be():
     assert busy
     assert all(0 <= share <= 100 for share in busy)
     assert not re.search(r"-\d", text)
+
+
+class Terminal(StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize("line", [["simulate", BASE, *SMALL], ["study", BASE, *SMALL, "--ablate", "pipelining"]])
+def test_a_terminal_is_told_how_far_it_is_and_a_file_is_not(line, monkeypatch):
+    monkeypatch.setattr("sys.stderr", terminal := Terminal())
+    said(*line)
+    lines = terminal.getvalue().split("\r\x1b[K")
+    assert lines[1] == "preparing"
+    assert re.fullmatch(r"simulating: ([\d,]+) of \1 requests, 100 %", lines[-2])
+    percents = [int(re.search(r"(\d+) %", each)[1]) for each in lines[2:-1]]
+    assert percents == sorted(set(percents))
+    assert lines[-1] == ""
+    monkeypatch.setattr("sys.stderr", file := StringIO())
+    said(*line)
+    assert file.getvalue() == ""

@@ -70,6 +70,19 @@ def test_an_unstable_load_is_said_to_be_and_has_no_ttft():
     assert found["growth_rps"]["mean"] > 0.3
     assert found["ttft_s"] is None
     assert "Not stable" in found["notes"][0]
+    assert "never finished" not in found["notes"][0]
+    cut_off = {"begin_s": 0.0, "end_s": 1e9, "bps": 0.0}
+    found = simulated(run(policy="all_remote", failover=False, brown_out=cut_off, requests=200, replications=2))
+    assert "400 requests were never finished" in found["notes"][0]
+
+
+def test_a_run_that_is_over_before_many_answers_are_says_that_it_is_short():
+    found = simulated(run(requests=100))
+    # 70 % of 3.12 req/s, and 1,024 tokens of 25 ms each
+    assert (found["stable"], found["notes"][0][:75]) == (
+        True, "A short run: requests come for 46 s, and an answer takes 26 s, so that the ",
+    )  # fmt: skip
+    assert simulated(run(requests=5_000))["notes"] == []
 
 
 def test_replications_put_together_from_json_say_the_same():
@@ -140,6 +153,28 @@ def test_over_a_narrow_link_the_bandwidth_aware_policy_raises_t():
 )
 def test_mistakes_are_told_by_field(changes, said):
     assert said in refused(run(**changes))
+
+
+FAILS_ALL_THE_TIME = {"place": "pd_d", "mean_up_s": 1e-3, "mean_down_s": 1e-3}
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "said"),
+    [
+        ({"load": 1e-6}, "load", "is too low, 3.12e-06 req/s: give 0.0001 req/s or more"),
+        ({"load": ..., "rate_rps": 1e-6}, "rate_rps", "give 0.0001 req/s or more"),
+        ({"overrides": {"clusters.prfaas.instances": 0}}, "load", "is a share of Λ_max, which is 0 here"),
+        ({"overrides": {"decode.max_batch": 0.5}}, "scenario.decode.max_batch", "a batch of at least one request"),
+        ({"failures": [FAILS_ALL_THE_TIME]}, "failures", "too often"),
+        ({"prefill": {"batch_tokens": 10**9}}, "prefill.batch_tokens", "must not be longer than 4,000,000 tokens"),
+    ],
+)
+def test_what_cannot_be_simulated_is_told_by_field(changes, field, said):
+    with pytest.raises(DocumentError) as refusal:
+        parsed(run(**changes))
+    [error] = refusal.value.errors
+    assert error.field == field
+    assert said in error.message
 
 
 def test_without_prfaas_nothing_can_be_sent_away():

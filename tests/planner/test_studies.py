@@ -227,7 +227,7 @@ def test_a_sweep_of_the_load_says_where_the_knee_is():
 def test_a_lowest_load_that_queues_already_is_told_of():
     found = studied(sweep("load", [0.6, 0.9]))
     assert found["notes"] == [
-        "The lowest load, 60%, may queue already: from a lower one on, the knee would come earlier."
+        "The lowest load, 60 %, may queue already: from a lower one on, the knee would come earlier."
     ]
 
 
@@ -359,6 +359,7 @@ def test_the_command_ablates_all_that_is_on_or_what_is_named():
     assert "Without: Bandwidth-aware" not in said("study", CASE, "--ablate", "pipelining", *FEW)
 
 
+@pytest.mark.django_db
 def test_the_command_refuses_in_one_line():
     assert refusal("study", CASE, "--ablate", "copies") == (
         "features: 'copies' is not on in this simulation: it needs caches with copies, and routing best or by_bandwidth"

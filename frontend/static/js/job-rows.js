@@ -14,7 +14,7 @@ function show(row, job) {
   const bar = row.querySelector("progress");
   bar.max = job.total || 1;
   bar.value = job.done;
-  row.querySelector("[data-count]").textContent = `${whole(job.done)} / ${whole(job.total)}`;
+  row.querySelector("[data-count]").textContent = job.total ? `${whole(job.done)} / ${whole(job.total)}` : "–";
 }
 
 async function look() {

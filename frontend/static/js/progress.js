@@ -25,7 +25,8 @@ export class Progress {
     bar.max = job.total || 1;
     bar.value = job.done;
     this.state(job);
-    this.fact("done", `${whole(job.done)} / ${whole(job.total)}`);
+    // How much there is to do, a worker says as it begins.
+    this.fact("done", job.total ? `${whole(job.done)} / ${whole(job.total)}` : "–");
     this.fact("attempt", String(job.attempt));
     this.fact("started", job.started_at ? moment(job.started_at) : "–");
     this.page.querySelector("[data-attempt]").hidden = job.attempt < 2;

@@ -34,6 +34,8 @@ CONFIDENCE = 0.95
 GROWING = 0.005
 """Share of the arriving requests that stays in the system, in half of the replications, where it is not stable, if
 that is more than chance."""
+STEEPEST = 1.5
+"""Of what fills up within a run, over its time: the steepest slope through its means, if it fills half-way through."""
 PAST = 0.8
 """Of the most that was in the system: below it, queues that come down have come down."""
 WAITING = {Stage.PD_P: WAIT_PD_P, Stage.PRFAAS: WAIT_PRFAAS, Stage.LINK: TAIL, Stage.PD_D: WAIT_PD_D}
@@ -160,7 +162,8 @@ def report(experiment: Experiment, runs: Sequence[Replication]) -> Report:
         raise ValueError("needs at least one replication")
     runs = sorted(runs, key=lambda run: run.index)
     grows = [in_system(run.growth_rps) for run in runs]
-    growing, series = bool(np.median(grows) > _by_chance(experiment, runs)), _series(runs)
+    beyond = np.array(grows) - [_filling(experiment, run) for run in runs]
+    growing, series = bool(np.median(beyond) > _by_chance(experiment, runs)), _series(runs)
     recovering = growing and is_recovering(series.in_system)
     unfinished = sum(run.unfinished for run in runs)
     return Report(
@@ -223,6 +226,14 @@ def _by_chance(experiment: Experiment, runs: Sequence[Replication]) -> float:
     dispersion = max(experiment.arrivals.index_of_dispersion(experiment.rate_rps), 1.0)
     scatter = 3 * np.sqrt(dispersion * np.array([run.arrived for run in runs])) / [run.window_s for run in runs]
     return max(GROWING * experiment.rate_rps, float(np.median(scatter)))
+
+
+def _filling(experiment: Experiment, run: Replication) -> float:
+    """Requests a second by which decode only fills up, to the number that Little's law says of it: in a run that is not
+    much longer than a request that is no sign of more than it can carry."""
+    decode = experiment.deployment.decode
+    steady = experiment.rate_rps * decode.output_tokens * decode.step_s
+    return float(np.clip(run.growth_rps[PD_D], 0.0, STEEPEST * steady / run.window_s))
 
 
 def _stages(experiment: Experiment) -> dict[Stage, int]:

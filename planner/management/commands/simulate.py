@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import Any
 
@@ -37,9 +38,11 @@ class Command(ScenarioCommand):
 
 def simulated(asked: document.Asked) -> dict[str, Any]:
     """The result document, with the speed at which it was simulated; compiling is not counted."""
-    simulating.make_ready(asked)
-    began = time.perf_counter()
-    runs = simulating.replications(asked)
-    seconds = time.perf_counter() - began
     requests = asked.run.requests * asked.run.replications
+    progress = simulating.Progress(sys.stderr, requests)
+    simulating.make_ready(asked, progress)
+    began = time.perf_counter()
+    runs = simulating.replications(asked, progress)
+    seconds = time.perf_counter() - began
+    progress.over()
     return {**result.document(asked, runs), "requests_per_wall_second": requests / seconds}

@@ -3,6 +3,7 @@ requests."""
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
@@ -51,8 +52,11 @@ class Command(ScenarioCommand):
             asked = document.parse(given, store.StoredOrShipped())
         except DocumentError as problem:
             raise CommandError(str(problem), returncode=BAD_INPUT) from problem
-        simulating.make_ready(asked.base)
-        runs = [simulating.replications(document.simulation(asked, variant)) for variant in asked.variants]
+        run = asked.base.run
+        progress = simulating.Progress(sys.stderr, len(asked.variants) * run.replications * run.requests)
+        simulating.make_ready(asked.base, progress)
+        runs = [simulating.replications(document.simulation(asked, variant), progress) for variant in asked.variants]
+        progress.over()
         found = result.document(asked, runs)
         self.stdout.write(files.as_json(found) if options["json"] else study_report.lines(found, asked))
 

@@ -130,7 +130,8 @@ def _usable(asked: Asked) -> float | None:
 
 
 def _has_threshold(asked: Asked) -> bool:
-    return asked.scenario.parsed.routing.policy == "threshold"
+    judged = asked.run.policy in ("as_given", "bandwidth_aware") and asked.run.threshold_track is None
+    return judged and asked.scenario.parsed.routing.policy == "threshold"
 
 
 QUANTITIES = {
@@ -143,7 +144,8 @@ QUANTITIES = {
         Quantity("threshold_tokens", "Threshold t", "tokens", is_geometric=True,
             changes=lambda asked, value: {"scenario.routing.threshold_tokens": value}, suits=_thresholds,
             given=lambda asked: asked.scenario.parsed.routing.threshold_tokens,
-            needs="needs routing.policy threshold in the scenario", is_possible=_has_threshold),
+            needs="needs routing.policy threshold in the scenario, and policy as_given or bandwidth_aware",
+            is_possible=_has_threshold),
         Quantity("bandwidth_bps", "Link bandwidth", "bit/s", is_geometric=True,
             changes=_bandwidth, suits=_bandwidths, given=_usable,
             needs="needs a link", is_possible=lambda asked: _link(asked) is not None),

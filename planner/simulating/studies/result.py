@@ -156,4 +156,5 @@ def _notes(asked: Asked, outcomes: Sequence[Outcome], found: Knee | None) -> Ite
         yield f"{unstable} of {len(outcomes)} variants are not stable, and have no TTFT."
     loads = [each.document["load"] for each in outcomes if each.document["load"] is not None]
     if found and loads and min(loads) > HIGH:
-        yield f"The lowest load, {min(loads):.0%}, may queue already: from a lower one on, the knee would come earlier."
+        lowest = f"{100 * min(loads):.3g} %"
+        yield f"The lowest load, {lowest}, may queue already: from a lower one on, the knee would come earlier."

@@ -30,8 +30,8 @@ export class Analysis {
   async ask() {
     if (!this.spec) return;
     this.stale = false;
-    const wrong = outOfRange(this.section) ?? this.mistake?.(this.section);
-    if (wrong) return this.say(wrong);
+    this.wrong = outOfRange(this.section) ?? this.mistake?.(this.section);
+    if (this.wrong) return this.say(this.wrong);
     const more = this.asked(this.section, this.names, this.spec);
     if (more === null) return;
     this.section.setAttribute("aria-busy", "true");
@@ -43,8 +43,10 @@ export class Analysis {
     for (const resolve of this.waiting.splice(0)) resolve();
   }
 
+  // An answer to what was asked before something was mistyped is not shown over the mistake.
   async answered(answer) {
     this.section.removeAttribute("aria-busy");
+    if (this.wrong) return this.settle();
     this.say("");
     await this.draw(answer, this.section, this);
     this.settle();

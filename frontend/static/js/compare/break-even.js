@@ -12,9 +12,16 @@ function axis(section, name) {
   return input ? { [name]: scenario ? { input, scenario } : { input } } : {};
 }
 
+const both = (section) => `${value(section, "first")} ${value(section, "second")}`;
+
 export function breakEven(section) {
   const chart = mount("ratio-map", ratioMap);
+  const select = (name) => section.querySelector(`[data-ask="${name}"]`);
+  const labelOf = (name) => select(name).selectedOptions[0].label;
   let pair = "";
+
+  const isSame = (one, other) => select(one).value !== "" && select(one).value === select(other).value;
+  const markAs = (name, isWrong) => select(name).setAttribute("aria-invalid", String(isWrong));
 
   return new Analysis(section, {
     prepare(_, names) {
@@ -22,19 +29,28 @@ export function breakEven(section) {
       offer(section.querySelector('[data-ask="first"]'), choices, names.filter(({ name }) => name !== baseline()).at(-1).name);
       offer(section.querySelector('[data-ask="second"]'), choices, baseline());
     },
+    // One figure on both axes would be moved by both; the figures of another pair may be others.
+    mistake() {
+      const isOne = isSame("first", "second");
+      const isTwice = !isOne && pair === both(section) && isSame("x", "y");
+      markAs("second", isOne);
+      markAs("y", isTwice);
+      if (isOne) return `Choose two different deployments: ${labelOf("second")} is held against itself.`;
+      return isTwice ? `Over … and …: choose two different figures; ${labelOf("y")} is on both axes.` : null;
+    },
     asked() {
       const [first, second] = ["first", "second"].map((name) => value(section, name));
       // The figures of another pair may be others.
-      const axes = pair === `${first} ${second}` ? { ...axis(section, "x"), ...axis(section, "y") } : {};
-      pair = `${first} ${second}`;
+      const axes = pair === both(section) ? { ...axis(section, "x"), ...axis(section, "y") } : {};
+      pair = both(section);
       return { first, second, outcome: value(section, "outcome"), ...axes };
     },
     show(answer) {
       for (const side of ["x", "y"]) {
         const choices = answer.break_even.map((each) => ({ value: key(each), label: each.moves_in.length > 1 || answer.break_even.filter(({ input }) => input === each.input).length < 2 ? each.label : `${each.label} of ${titleOf(answer, each.moves_in[0])}` }));
-        const select = section.querySelector(`[data-ask="${side}"]`);
-        offer(select, choices);
-        select.value = choices.some(({ value: known }) => known === key(answer[side])) ? key(answer[side]) : select.value;
+        const list = select(side);
+        offer(list, choices);
+        list.value = choices.some(({ value: known }) => known === key(answer[side])) ? key(answer[side]) : list.value;
       }
       section.querySelector("[data-sentence]").textContent = sentence(answer);
       section.querySelector("[data-ties]").replaceChildren(...answer.break_even.map((each) => tie(each, answer)));

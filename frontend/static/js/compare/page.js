@@ -1,7 +1,8 @@
 // The page of a comparison: every control changes the address, and table and charts follow it.
 import { Loop } from "../whatif.js";
+import { leadToMistakes } from "../mistakes.js";
 import { analyses } from "./analyses.js";
-import { follow } from "./simulation.js";
+import { chooseByTyping, follow } from "./simulation.js";
 import { View } from "./view.js";
 import { DeploymentControls } from "./whatif.js";
 
@@ -112,3 +113,7 @@ if (navigator.clipboard) {
 keepLink();
 charts.show(read("compare-spec"), read("compare-names"));
 follow(refresh);
+chooseByTyping(document.querySelector("[data-simulate]"));
+
+// A refused simulation comes back from its own address: the one to keep and to share is the comparison's.
+if (leadToMistakes()) history.replaceState(null, "", document.querySelector("[data-simulate]").dataset.of + location.search);

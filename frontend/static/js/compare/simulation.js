@@ -2,6 +2,14 @@
 import { hasEnded, JobStream } from "../job-stream.js";
 import { Progress } from "../progress.js";
 
+// Who types a rate means a rate, and who types a share a share.
+export function chooseByTyping(form) {
+  form?.addEventListener("input", ({ target }) => {
+    const at = { load: "load", rate_rps: "rate" }[target.name];
+    if (at) form.elements.at.value = at;
+  });
+}
+
 export function follow(done) {
   const place = document.querySelector("[data-running]");
   if (!place) return;
