@@ -205,6 +205,16 @@ def test_nobody_is_larger_than_the_baseline(scale, key, baseline, form):
     assert max(sizes.values()) <= sizes[baseline] * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("usd_per_gb", [0.01, 0.09])
+def test_nobody_costs_more_where_the_link_is_paid_by_volume(usd_per_gb):
+    priced = {name: {"links.wan.price": {"usd_per_gb": usd_per_gb}} for name in (NAIVE, PRFAAS)}
+    asked = comparison.parse({**CASE, "scale": "cost", "baseline": HOMOGENEOUS}, SHIPPED, priced)
+    found, told = rescaled(asked)
+    usd = values(table(Shown(asked, found, told)), "usd_per_h")
+    assert all(usd[name] <= usd[HOMOGENEOUS] * (1 + 1e-12) or "not even its least" in told[name] for name in usd)
+    assert PRFAAS not in told
+
+
 @pytest.mark.parametrize("scale", ["cost", "power", "gpus"])
 def test_each_keeps_its_kind(scale):
     result = table(shown(scale=scale, baseline=PRFAAS))
