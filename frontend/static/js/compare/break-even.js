@@ -24,10 +24,18 @@ export function breakEven(section) {
     },
     asked() {
       const [first, second] = ["first", "second"].map((name) => value(section, name));
-      // The figures of another pair may be others.
-      const axes = pair === `${first} ${second}` ? { ...axis(section, "x"), ...axis(section, "y") } : {};
+      // The figures of another pair may be others; at first they are those of the address.
+      const axes = [`${first} ${second}`, ""].includes(pair) ? { ...axis(section, "x"), ...axis(section, "y") } : {};
       pair = `${first} ${second}`;
       return { first, second, outcome: value(section, "outcome"), ...axes };
+    },
+    outdated(fields) {
+      const axes = fields.some((field) => /^[xy]\b/.test(field)) ? ["x", "y"].map((name) => section.querySelector(`[data-ask="${name}"]`)).filter(({ value: chosen, dataset }) => chosen || dataset.wanted) : [];
+      for (const select of axes) {
+        delete select.dataset.wanted;
+        select.replaceChildren();
+      }
+      return axes.length > 0;
     },
     show(answer) {
       for (const side of ["x", "y"]) {

@@ -14,8 +14,8 @@ export function growth(section) {
   const chart = mount("growth", growthChart);
   return new Analysis(section, {
     mistake() {
-      const wrong = ["traffic", "chips"].map((name) => section.querySelector(`[data-ask="${name}"]`)).find((field) => !isList(numbers(field.value)));
-      return wrong && `${wrong.getAttribute("aria-label")}: must be 1 to ${LONGEST} numbers from 1/64 to ${MOST}, such as 1, 2, 4.`;
+      const field = ["traffic", "chips"].map((name) => section.querySelector(`[data-ask="${name}"]`)).find((each) => !isList(numbers(each.value)));
+      return field && { field, text: `${field.getAttribute("aria-label")}: must be 1 to ${LONGEST} numbers from 1/64 to ${MOST}, such as 1, 2, 4.` };
     },
     asked: () => ({ traffic: numbers(value(section, "traffic")), chips: numbers(value(section, "chips")), remote_only: value(section, "remote_only") === "true", retuned: value(section, "retuned") === "true" }),
     show(answer) {
