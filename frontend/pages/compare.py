@@ -104,6 +104,7 @@ def comparison_file(request: HttpRequest, name: str, ending: str) -> HttpRespons
         document = {"comparison": found.shown.asked.document(), "result": found.result}
         return JsonResponse(document, headers=headers, json_dumps_params={"indent": 2, "ensure_ascii": False})
     response = HttpResponse(content_type="text/csv; charset=utf-8", headers=headers)
+    response.write(files.MARK)
     csv.writer(response).writerows(files.lines(found.result))
     return response
 

@@ -211,4 +211,10 @@ def test_no_page_is_wider_than_a_phone(visit, path):
     for part in page.locator("[data-analysis]").all():
         part.scroll_into_view_if_needed()
         part.locator("[data-answer]:visible").wait_for(timeout=UNTIL_RESULT_MS)
+    if path == CASE:  # two deployments beside one another, the unit below the label
+        second = cells(page, "lambda_max_rps").nth(1).bounding_box()
+        assert second["x"] + second["width"] <= 390
+        assert "req/s" in page.evaluate(
+            "getComputedStyle(document.querySelector('[data-row=lambda_max_rps] th'), '::after').content"
+        )
     fits(page)

@@ -1,5 +1,6 @@
 """Comparisons as the server sends their pages: the table, the files, the report, and what is stored of them."""
 
+import codecs
 import csv
 import io
 import json
@@ -153,7 +154,10 @@ def test_an_address_that_cannot_be_shown_says_why(address, status, said):
 
 
 def test_the_csv_has_a_line_for_every_metric_of_every_deployment():
-    lines = list(csv.DictReader(io.StringIO(text(Client().get("/compare/case-study.csv?scale=cost")))))
+    found = Client().get("/compare/case-study.csv?scale=cost").content
+    assert found.startswith(codecs.BOM_UTF8)  # else spreadsheets do not read Λ
+    lines = list(csv.DictReader(io.StringIO(found.decode("utf-8-sig"))))
+    assert {line["comparison"] for line in lines} == {"case-study"}
     rates = {line["scenario"]: float(line["value"]) for line in lines if line["metric"] == "lambda_max_rps"}
     assert list(rates) == [HOMOGENEOUS, NAIVE, PRFAAS]
     assert {line["scale"] for line in lines} == {"cost"}

@@ -47,7 +47,8 @@ function layout(colours, { xaxis, yaxis, ...rest }) {
 
 function save(text, name) {
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+  // With the mark at its beginning spreadsheets read Λ and × as what they are.
+  link.href = URL.createObjectURL(new Blob(["\ufeff", text], { type: "text/csv" }));
   link.download = name;
   link.click();
   URL.revokeObjectURL(link.href);
