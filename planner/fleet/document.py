@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +10,7 @@ from pydantic import ValidationError
 
 from planner import scenario
 from planner.catalog import NotInCatalogue
+from planner.documents.copying import copied
 from planner.documents.errors import from_validation, refuse
 from planner.documents.fields import fields_by_place
 from planner.documents.plain import require_plain
@@ -39,7 +39,7 @@ class Fleet:
 def parse(document: Mapping[str, Any], catalogue: Catalogue) -> Fleet:
     """A fleet whose names stand in `catalogue`; scenarios in it are documents. Raises DocumentError."""
     require_plain(document)
-    raw = deepcopy(dict(document))
+    raw = copied(dict(document))
     for at, pd in enumerate(raw["pd"] if isinstance(raw.get("pd"), list) else ()):
         if isinstance(pd, dict) and pd.get("scenario") is not None:
             pd["scenario"] = complete(pd["scenario"], f"pd.{pd.get('name', at)}.scenario", catalogue)
