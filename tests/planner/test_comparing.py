@@ -159,12 +159,23 @@ def plain(value, low=None, high=None):
 
 
 def test_the_most_or_the_least_is_best_by_its_ratio_to_the_second():
-    assert winner([plain(2.0), plain(3.0), plain(None)], "more") == {"winner": 1, "margin": 0.5, "verdict": "best"}
-    assert winner([plain(2.0), plain(4.0)], "less") == {"winner": 0, "margin": 0.5, "verdict": "best"}
+    assert winner([plain(2.0), plain(3.0), plain(None)], "more") == {
+        "winner": 1,
+        "margin": 0.5,
+        "verdict": "best",
+        "tied": [],
+    }
+    assert winner([plain(2.0), plain(4.0)], "less") == {"winner": 0, "margin": 0.5, "verdict": "best", "tied": []}
 
 
 def test_intervals_that_overlap_have_no_winner():
     assert winner([plain(2.0, 1.8, 2.2), plain(2.3, 2.1, 2.5)], "more")["verdict"] == "no difference"
+    # the third is clearly worse than the two that cannot be told apart
+    of_three = winner([plain(9.0, 8.0, 9.5), plain(2.3, 2.1, 2.5), plain(2.0, 1.8, 2.2)], "less")
+    assert (of_three["verdict"], of_three["tied"]) == ("no difference", [1, 2])
+    # of the third nobody knows much: it may be better than the best
+    of_three = winner([plain(2.0, 1.9, 2.1), plain(2.3, 2.2, 2.4), plain(2.6, 1.5, 3.7)], "less")
+    assert (of_three["winner"], of_three["tied"]) == (None, [0, 2])
     assert winner([plain(2.0, 1.9, 2.1), plain(2.3, 2.2, 2.4)], "more")["winner"] == 1
 
 
