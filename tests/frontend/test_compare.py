@@ -55,6 +55,11 @@ def test_the_table_has_units_marks_formulas_and_winners():
     assert "no difference between Naive heterogeneous and PrfaaS-PD" in ttft  # homogeneous PD needs three times as long
 
 
+def test_the_case_study_and_every_scenario_lead_to_a_comparison():
+    assert f'href="{CASE}"' in text(Client().get("/case-study/"))
+    assert f'href="/compare/?scenario={PRFAAS}"' in text(Client().get(f"/scenarios/{PRFAAS}/"))
+
+
 def test_changes_to_the_baseline_are_shown_where_asked_for():
     page = text(Client().get(f"{CASE}table/?show=changes"))
     row = page[page.index('data-row="lambda_max_rps"') :].split("</tr>")[0]
