@@ -104,6 +104,7 @@ def test_what_is_asked_of_a_part_stands_in_the_address_and_in_the_report(visitor
     part.scroll_into_view_if_needed()
     steps = part.locator("[data-steps] th")
     expect(steps.nth(1)).to_have_text("+ Chips", timeout=UNTIL_RESULT_MS)
+    expect(part.locator("figcaption sub").first).to_have_text("p")  # of N_p
     part.locator('[data-ask="metric"]').select_option("usd_per_million_tokens")
     expect(part.locator("[data-sentence]")).to_contain_text("a million tokens")
     part.get_by_role("button", name="Chips later").click()

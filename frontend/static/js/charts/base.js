@@ -1,5 +1,6 @@
 // One configuration for every chart, and its life: draw, redraw in another theme, save, and the table behind it.
 import { mark } from "../mark.js";
+import { symbols } from "../symbols.js";
 import { moveDots } from "./dots.js";
 import { fill, toCsv } from "./table.js";
 import { palette } from "./style.js";
@@ -100,7 +101,7 @@ export class Chart {
 
   fillCaption() {
     const caption = this.element.querySelector("[data-caption]");
-    caption.textContent = this.reason ? "" : this.chart.caption(this.data);
+    caption.replaceChildren(symbols(this.reason ? "" : this.chart.caption(this.data)));
     const origins = this.reason ? [] : this.chart.origins?.(this.data) ?? [];
     const told = new Map(origins.map(({ kind, source }) => [`${kind}: ${source}`, mark(kind, source)]));
     caption.append(...told.values());

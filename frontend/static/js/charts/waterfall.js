@@ -61,7 +61,7 @@ const columns = (metric) => {
 // Shares of a whole; where causes work against one another, there is no whole that they are shares of.
 function shares(factors) {
   if (factors.some(({ share_of_total: share }) => share === null || share < -0.0005)) return "";
-  return ` ${factors.map(({ title, share_of_total: share }) => `${title.replaceAll("_", "")} ${percent(Math.abs(share))} %`).join(", ")} of the change.`;
+  return ` ${factors.map(({ title, share_of_total: share }) => `${title} ${percent(Math.abs(share))} %`).join(", ")} of the change.`;
 }
 
 export const shapley = {

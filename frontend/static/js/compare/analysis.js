@@ -1,6 +1,7 @@
 // One thing that is worked out beside the table: asked for when it comes into view, again when what is shown changes,
 // and only for the newest wish.
 import { post } from "../api.js";
+import { symbols } from "../symbols.js";
 import { Loop } from "../whatif.js";
 import { view } from "./view.js";
 
@@ -146,20 +147,4 @@ export function notes(place, texts) {
     element.append(symbols(text));
     return element;
   }));
-}
-
-// Λ_max and BS_max with their index set below.
-export function symbols(text) {
-  const holder = document.createElement("span");
-  for (const part of text.split(/(\b[A-Z]{1,2}_[a-z-]+|[ΘΛΦ]_[a-z-]+)/)) {
-    const [, symbol, index] = part.match(/^([A-ZΘΛΦ]{1,2})_([a-z-]+)$/) ?? [];
-    if (!symbol) {
-      holder.append(part);
-      continue;
-    }
-    const below = document.createElement("sub");
-    below.textContent = index;
-    holder.append(symbol, below);
-  }
-  return holder;
 }

@@ -3,7 +3,8 @@ import { mount } from "../charts/base.js";
 import { shapley, signed as withSign, steps as stepChart } from "../charts/waterfall.js";
 import { boundBy, percent, written } from "../format.js";
 import { mark } from "../mark.js";
-import { Analysis, baseline, notes, offer, row, symbols, value } from "./analysis.js";
+import { symbols } from "../symbols.js";
+import { Analysis, baseline, notes, offer, row, value } from "./analysis.js";
 
 export const write = { lambda_max_rps: written(3), usd_per_million_tokens: written(4), ttft_p90_s: written(2) };
 const ofTheGain = (share) => (Math.abs(share) < 0.0005 ? "0.0" : percent(share).replace("-", "−"));

@@ -2,7 +2,8 @@
 import { mount } from "../charts/base.js";
 import { ratioMap } from "../charts/ratio-map.js";
 import { mark } from "../mark.js";
-import { Analysis, baseline, notes, offer, row, symbols, value } from "./analysis.js";
+import { symbols } from "../symbols.js";
+import { Analysis, baseline, notes, offer, row, value } from "./analysis.js";
 import { factor, unitOf, write } from "./units.js";
 
 const key = ({ input, moves_in: [only, other] }) => (other ? input : `${input}@${only}`);

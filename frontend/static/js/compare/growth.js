@@ -3,6 +3,7 @@ import { mount } from "../charts/base.js";
 import { growthChart } from "../charts/growth.js";
 import { boundBy, gbps, percent, rate, tokens } from "../format.js";
 import { mark } from "../mark.js";
+import { symbols } from "../symbols.js";
 import { Analysis, notes, row, value } from "./analysis.js";
 import { factor } from "./units.js";
 
@@ -21,7 +22,7 @@ export function growth(section) {
     show(answer) {
       section.querySelector("[data-sentences]").replaceChildren(...answer.scenarios.map(({ title, sentence, base_rps: base, base: from }) => {
         const item = document.createElement("li");
-        item.textContent = `${title}: ${sentence} Traffic × 1 is ${rate(base)} req/s, ${from.replace("traffic.rate_rps", "the rate of its traffic").replace("_max", "max")}.`;
+        item.append(symbols(`${title}: ${sentence} Traffic × 1 is ${rate(base)} req/s, ${from.replace("traffic.rate_rps", "the rate of its traffic")}.`));
         return item;
       }));
       section.querySelector("[data-cells]").replaceChildren(...answer.scenarios.flatMap(lines));

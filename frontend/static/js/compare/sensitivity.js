@@ -1,7 +1,8 @@
 // The tornado: what every figure of a deployment does to what it carries, costs, and how soon it answers.
 import { mount } from "../charts/base.js";
 import { tornado } from "../charts/tornado.js";
-import { Analysis, notes, offer, row, symbols, value } from "./analysis.js";
+import { symbols } from "../symbols.js";
+import { Analysis, notes, offer, row, value } from "./analysis.js";
 import { factor, unitOf, write } from "./units.js";
 
 const OUTCOMES = ["lambda_max_rps", "usd_per_million_tokens", "ttft_p90_s", "ttft_p90_loaded_s"];
