@@ -16,6 +16,7 @@ from planner.documents.fields import fields_by_place
 from planner.documents.plain import require_plain
 from planner.engine import fleet as engine
 from planner.engine.curves import Curve
+from planner.fleet.pricing import put_prices
 from planner.fleet.schema import FleetDocument, PdShare, PrfaasCluster
 from planner.scenario import Scenario
 from planner.scenario.build import beyond_remote_cache, deployment, pd_cluster
@@ -49,7 +50,9 @@ def parse(document: Mapping[str, Any], catalogue: Catalogue) -> Fleet:
         raise from_validation(problem, raw, fields_by_place(FleetDocument)) from problem
     for at, pd in enumerate(parsed.pd):
         _put_profiles(parsed, raw["pd"][at], pd, catalogue)
-    found = Fleet(FleetDocument.model_validate(raw), raw, tuple(scenario.parse(pd["scenario"]) for pd in raw["pd"]))
+    scenarios = tuple(scenario.parse(pd["scenario"]) for pd in raw["pd"])
+    put_prices(raw, parsed, scenarios, catalogue)
+    found = Fleet(FleetDocument.model_validate(raw), raw, scenarios)
     build(found)
     return found
 
