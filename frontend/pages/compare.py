@@ -145,13 +145,17 @@ def comparison_step(request: HttpRequest, name: str) -> HttpResponse:
 
 def one_scenario(request: HttpRequest, given: Scenario, comparison: str) -> HttpResponse:
     """The page of a scenario that is not stored; signed in people store it under a name that they type."""
-    kept = {"name": request.POST.get("name", ""), "title": request.POST.get("title", given.parsed.title)}
+    kept = {
+        "name": request.POST.get("name", ""),
+        "title": request.POST.get("title", given.parsed.title),
+        "set": request.POST.get("set", ""),
+    }
     context: dict[str, Any] = {"comparison": comparison, "query": request.GET.urlencode(), "kept": kept}
     if request.method == "POST":
         if not request.user.is_authenticated:
             return redirect(f"{reverse('login')}?{urlencode({'next': request.get_full_path()})}")
         try:
-            entry = unsaved.keep(given, kept["name"], kept["title"], by=request.user.pk)
+            entry = unsaved.keep(unsaved.moved(given, kept["set"]), kept["name"], kept["title"], by=request.user.pk)
         except DocumentError as refused:
             context["errors"] = refused.errors
         else:

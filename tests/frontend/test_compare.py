@@ -232,6 +232,14 @@ def test_a_deployment_as_it_is_shown_is_stored_as_a_scenario(planner):
     assert "is taken among scenarios" in taken
 
 
+def test_what_was_moved_on_the_page_of_a_deployment_is_stored_with_it(planner):
+    address = f"{CASE}scenarios/{PRFAAS}/"
+    planner.post(address, {"name": "moved", "set": '{"routing.threshold_tokens": 25000}'})
+    assert store.named(store.SCENARIOS, "moved").document["routing"]["threshold_tokens"] == 25_000
+    for mistake, said in (("[", "set: "), ("[1]", "must be an object"), ('{"routing.threshold_tokens": -5}', "-5")):
+        assert said in text(planner.post(address, {"name": "other", "set": mistake}))
+
+
 def test_nothing_is_stored_without_signing_in():
     for address in (f"{CASE}save/", f"{CASE}scenarios/{NAIVE}/", f"{CASE}simulate/", f"{CASE}archive/"):
         answer = Client().post(address, {"name": "mine"})
