@@ -180,7 +180,8 @@ def test_the_json_is_the_result_with_the_document_that_it_belongs_to():
 
 def test_the_report_names_inputs_sources_assumptions_and_version():
     page = text(Client().get(f"{CASE}report/?form=paper"))
-    assert "links.wan.bandwidth_bps" in page
+    bandwidth = page[page.index("links.wan.bandwidth_bps") :].split("</tr>")[0]
+    assert re.findall("<td[^>]*>([^<]*)", bandwidth)[:2] == ["100", "Gbps"]
     assert "arXiv 2604.15039, section 4, about 100 Gbps" in page
     assert "prices.h200.usd_per_gpu_hour" in page
     assert "Electricity is taken to be in the price of a GPU-hour." in page
