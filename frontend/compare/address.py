@@ -41,6 +41,18 @@ def shown(name: str, query: QueryDict) -> Shown:
     return read(asked(name, query))
 
 
+def control(field: str) -> str:
+    """What the address calls the field of a mistake; the field itself where the address has no name for it."""
+    match field.split("."):
+        case ["prices", chip, *_]:
+            return f"price.{chip}"
+        case ["power", figure]:
+            return figure
+        case [name, "links", _, "price", figure] if figure in LINK_PRICES:
+            return f"link.{name}.{figure}"
+    return field
+
+
 def _numbers(query: QueryDict, prefix: str) -> Iterator[tuple[str, float]]:
     for key in query:
         if key.startswith(prefix) and _text(query, key) != "":

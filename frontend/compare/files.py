@@ -9,6 +9,8 @@ COLUMNS = (
     "comparison", "version", "form", "scale", "scenario", "is_baseline", "group", "metric", "unit", "value", "low",
     "high", "relative_to_baseline", "is_best", "provenance", "formula",
 )  # fmt: skip
+MARK = "\ufeff"
+"""A spreadsheet takes a file without it for one of its own country's letters, and shows Λ as others."""
 
 
 def lines(result: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:

@@ -8,9 +8,12 @@ from typing import Any
 
 from django.utils import timezone
 
+from frontend.catalogue.units import Unit, unit_of
 from frontend.compare.context import View
 from planner.documents import paths
 from planner.scenario import Scenario
+
+INSTANCES = Unit("instances")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +22,7 @@ class Input:
 
     path: str
     value: str
+    unit: str
     kind: str
     source: str
 
@@ -50,13 +54,20 @@ def _prices(given: Scenario) -> list[str]:
 
 
 def _input(given: Scenario, path: str) -> Input:
-    return Input(path, _text(paths.get(given.raw, path)), **given.provenance(path))
+    unit = INSTANCES if path.endswith("instances") else unit_of(path)
+    value = paths.get(given.raw, path)
+    is_number = isinstance(value, int | float) or _is_list_of_numbers(value)
+    return Input(path, _text(value, float(unit.scale)), unit.text if is_number else "", **given.provenance(path))
 
 
-def _text(value: Any) -> str:
-    """A number as it stands in the document; of a list how many there are and between what."""
-    if isinstance(value, list) and value and isinstance(value[0], int | float):
-        return f"{len(value)} values, {min(value):g} to {max(value):g}"
+def _text(value: Any, scale: float) -> str:
+    """A number in units of people's; of a list how many there are and between what."""
+    if _is_list_of_numbers(value):
+        return f"{len(value):,} values, {min(value) / scale:,.6g} to {max(value) / scale:,.6g}"
     if isinstance(value, Mapping):
         return f"{len(value)} fields"
-    return f"{value:,.10g}" if isinstance(value, int | float) else str(value)
+    return f"{value / scale:,.10g}" if isinstance(value, int | float) else str(value)
+
+
+def _is_list_of_numbers(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], int | float)

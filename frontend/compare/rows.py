@@ -133,7 +133,7 @@ def _row(row: Document, columns: Sequence[Column]) -> Row:
         stage=row["stage"],
         emphasis=row["emphasis"],
         cells=tuple(_cell(value, write, at == winner) for at, value in enumerate(row["values"])),
-        verdict=row["verdict"] if winner is None else _by(columns[winner].title, row["margin"]),
+        verdict=_nobody(row, columns) if winner is None else _by(columns[winner].title, row["margin"]),
     )
 
 
@@ -146,6 +146,15 @@ def _cell(value: Document, write: Write, is_winner: bool) -> Cell:
         kind=value["kind"],
         is_winner=is_winner,
     )
+
+
+def _nobody(row: Document, columns: Sequence[Column]) -> str:
+    """Why a row has no winner; of whom, where others are clearly worse."""
+    has_more = sum(value["value"] is not None for value in row["values"]) > len(row["tied"])
+    if not row["tied"] or not has_more:
+        return str(row["verdict"])
+    *others, last = (columns[at].title for at in row["tied"])
+    return f"{row['verdict']} between {', '.join(others)} and {last}"
 
 
 def _by(title: str, margin: float | None) -> str:

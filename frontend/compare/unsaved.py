@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from frontend import whatif, words
-from planner import evaluation, store
+from planner import evaluation, scenario, store
 from planner.catalog import files
+from planner.documents.errors import refuse
 from planner.documents.order import ordered
 from planner.models import Entry
 from planner.scenario import Scenario
@@ -28,6 +29,19 @@ def context(given: Scenario) -> dict[str, Any]:
         "sources": [{"path": path, **given.provenance(path)} for path in given.figures()],
         "text": files.as_yaml(document),
     }
+
+
+def moved(given: Scenario, changes: str) -> Scenario:
+    """The scenario with what was moved on its page, a JSON object of path to value. Raises DocumentError."""
+    if not changes:
+        return given
+    try:
+        found = files.parse_json(changes)
+    except files.Unreadable as problem:
+        raise refuse("set", None, str(problem)) from problem
+    if not isinstance(found, dict):
+        raise refuse("set", None, "must be an object of path to value")
+    return scenario.parse(given.document(), found) if found else given
 
 
 def keep(given: Scenario, name: str, title: str, by: int | None) -> Entry:

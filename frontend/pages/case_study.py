@@ -12,12 +12,14 @@ from django.urls import get_script_prefix, reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from frontend import comparison, figures, under_load, whatif, words
-from planner import bandwidth, catalog, scenario
+from planner import bandwidth, catalog, scenario, store
 from planner.documents.errors import DocumentError
 from planner.models import Job
 from planner.simulating.under_load import submit
 
 RECENT = 5
+COMPARED = "case-study"
+"""Of the comparison that every installation begins with."""
 
 
 @require_safe
@@ -42,6 +44,7 @@ def case_study(request: HttpRequest) -> HttpResponse:
                 whatif.choices(scenario.load(name), catalog.published()["scenarios"][name]) for name in scenario.SHIPPED
             ],
         },
+        "compared": COMPARED if store.named(store.COMPARISONS, COMPARED) else "",
         "recent": Job.objects.filter(parent=None).defer("input", "result")[:RECENT],
     }
     return render(request, "case_study.html", context)

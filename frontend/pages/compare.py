@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 from urllib.parse import urlencode
 
@@ -14,8 +16,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from frontend.compare import files, rows, simulating, unsaved
-from frontend.compare.address import UNSAVED, shown
-from frontend.compare.context import View, offered, view
+from frontend.compare.address import UNSAVED, control, shown
+from frontend.compare.context import offered, view
 from frontend.compare.report import report
 from planner import store
 from planner.comparing import simulated
@@ -25,6 +27,8 @@ from planner.comparison.schema import FEWEST, MOST
 from planner.documents.errors import DocumentError
 from planner.models import Entry
 from planner.scenario import Scenario
+
+type Page = Callable[..., HttpResponse]
 
 
 @require_safe
@@ -48,73 +52,80 @@ def _headline(entry: Entry) -> str:
         return "is not valid under today's rules; export it, mend it, import it again"
 
 
+def _or_refused(page: Page) -> Page:
+    """The page; where the address asks for what cannot be, what is wrong with it."""
+
+    @wraps(page)
+    def found(request: HttpRequest, name: str, **more: str) -> HttpResponse:
+        try:
+            return page(request, name, **more)
+        except DocumentError as refused:
+            return _refused(request, name, refused)
+
+    return found
+
+
 @require_safe
+@_or_refused
 def comparison(request: HttpRequest, name: str) -> HttpResponse:
     """One comparison with everything about it."""
     return _shown(request, name, "compare/detail.html")
 
 
 @require_safe
+@_or_refused
 def comparison_table(request: HttpRequest, name: str) -> HttpResponse:
     """The part of the page that changes with every change of the view."""
     return _shown(request, name, "compare/fresh.html")
 
 
 def _shown(request: HttpRequest, name: str, template: str) -> HttpResponse:
-    try:
-        found = view(name, request.GET)
-    except DocumentError as refused:
-        return _refused(request, name, refused)
+    found = view(name, request.GET)
     context = found.fragment() if template == "compare/fresh.html" else found.page()
     return render(request, template, context)
 
 
 def _refused(request: HttpRequest, name: str, refused: DocumentError) -> HttpResponse:
     known = name == UNSAVED or store.named(store.COMPARISONS, name) is not None
-    context = {"name": name, "errors": refused.errors, "is_known": known}
+    errors = [(control(error.field or ""), error) for error in refused.errors]
+    context = {"name": name, "errors": errors, "is_known": known}
     return render(request, "compare/refused.html", context, status=400 if known else 404)
 
 
 @require_safe
+@_or_refused
 def comparison_file(request: HttpRequest, name: str, ending: str) -> HttpResponse:
     """The table as CSV, or the result with the document that it belongs to as JSON."""
-    found = _view_or_404(request, name)
+    found = view(name, request.GET)
     stem = "comparison" if name == UNSAVED else name
     headers = {"Content-Disposition": f'attachment; filename="{stem}.{ending}"'}
     if ending == "json":
         document = {"comparison": found.shown.asked.document(), "result": found.result}
         return JsonResponse(document, headers=headers, json_dumps_params={"indent": 2, "ensure_ascii": False})
     response = HttpResponse(content_type="text/csv; charset=utf-8", headers=headers)
+    response.write(files.MARK)
     csv.writer(response).writerows(files.lines(found.result))
     return response
 
 
 @require_safe
+@_or_refused
 def comparison_report(request: HttpRequest, name: str) -> HttpResponse:
     """Everything on paper: inputs, assumptions, sources, results, version."""
-    try:
-        found = view(name, request.GET)
-    except DocumentError as refused:
-        return _refused(request, name, refused)
+    found = view(name, request.GET)
     address = reverse("comparison", args=[name])
     link = request.build_absolute_uri(f"{address}?{request.GET.urlencode()}".rstrip("?"))
     return render(request, "compare/report.html", found.page() | report(found) | {"address": link})
-
-
-def _view_or_404(request: HttpRequest, name: str) -> View:
-    try:
-        return view(name, request.GET)
-    except DocumentError as refused:
-        raise Http404("; ".join(str(error) for error in refused.errors[:3])) from refused
 
 
 # --- scenarios of a comparison -----------------------------------------------------------------------------------
 
 
 @require_http_methods(["GET", "POST"])
+@_or_refused
 def comparison_scenario(request: HttpRequest, name: str, scenario: str) -> HttpResponse:
     """One of its deployments as it is shown, which can be stored."""
-    found = _view_or_404(request, name)
+    found = view(name, request.GET)
     asked = found.shown.asked
     if scenario not in asked.names:
         raise Http404(f"The comparison has {', '.join(asked.names)}.")
@@ -122,26 +133,28 @@ def comparison_scenario(request: HttpRequest, name: str, scenario: str) -> HttpR
 
 
 @require_http_methods(["GET", "POST"])
+@_or_refused
 def comparison_step(request: HttpRequest, name: str) -> HttpResponse:
     """A deployment between the baseline and a candidate: with the candidate's part in some factors."""
-    found, query = _view_or_404(request, name), request.GET
+    found, query = view(name, request.GET), request.GET
     question = Question(query.get("candidate", ""), tuned=query.get("tuned") == "true")
-    try:
-        step = between(found.shown.asked, question, list(filter(None, query.get("factors", "").split(","))))
-    except DocumentError as refused:
-        return _refused(request, name, refused)
+    step = between(found.shown.asked, question, list(filter(None, query.get("factors", "").split(","))))
     return one_scenario(request, step, name)
 
 
 def one_scenario(request: HttpRequest, given: Scenario, comparison: str) -> HttpResponse:
     """The page of a scenario that is not stored; signed in people store it under a name that they type."""
-    kept = {"name": request.POST.get("name", ""), "title": request.POST.get("title", given.parsed.title)}
+    kept = {
+        "name": request.POST.get("name", ""),
+        "title": request.POST.get("title", given.parsed.title),
+        "set": request.POST.get("set", ""),
+    }
     context: dict[str, Any] = {"comparison": comparison, "query": request.GET.urlencode(), "kept": kept}
     if request.method == "POST":
         if not request.user.is_authenticated:
             return redirect(f"{reverse('login')}?{urlencode({'next': request.get_full_path()})}")
         try:
-            entry = unsaved.keep(given, kept["name"], kept["title"], by=request.user.pk)
+            entry = unsaved.keep(unsaved.moved(given, kept["set"]), kept["name"], kept["title"], by=request.user.pk)
         except DocumentError as refused:
             context["errors"] = refused.errors
         else:
@@ -155,9 +168,10 @@ def one_scenario(request: HttpRequest, given: Scenario, comparison: str) -> Http
 
 @login_required
 @require_http_methods(["GET", "POST"])
+@_or_refused
 def save_comparison(request: HttpRequest, name: str) -> HttpResponse:
     """Stores the comparison as it is shown; in the place of another only where that was said."""
-    found = _view_or_404(request, name)
+    found = view(name, request.GET)
     given = found.shown.given.comparison
     typed = {
         "name": request.POST.get("name", "" if name == UNSAVED else name),
@@ -195,9 +209,10 @@ def archive_comparison(request: HttpRequest, name: str) -> HttpResponse:
 
 @login_required
 @require_http_methods(["GET", "POST"])
+@_or_refused
 def simulate_comparison(request: HttpRequest, name: str) -> HttpResponse:
     """Starts the job that simulates the deployments as they are shown, and shows the comparison again, or why not."""
-    found = _view_or_404(request, name)
+    found = view(name, request.GET)
     if request.method == "POST":
         try:
             simulated.submit(found.shown.asked, simulating.settings(request.POST), request.user.pk)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
 from planner.documents import paths
+from planner.documents.copying import copied
 from planner.documents.errors import DocumentError, refuse
 from planner.engine.blind import best_remote_share
 from planner.engine.deployment import Deployment
@@ -120,7 +120,7 @@ def differences(baseline: Scenario, candidate: Scenario) -> Iterator[str]:
 
 def opened(given: Scenario) -> dict[str, Any]:
     """Its document, free to be changed but for its traffic, which may be a long record and stays the one that it is."""
-    return {field: part if field == "traffic" else deepcopy(part) for field, part in given.raw.items()}
+    return {field: part if field == "traffic" else copied(part) for field, part in given.raw.items()}
 
 
 def checked(document: dict[str, Any], like: Scenario) -> Scenario:

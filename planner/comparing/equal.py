@@ -17,7 +17,7 @@ from planner.catalog import SHIPPED
 from planner.comparing import costs
 from planner.comparison import Asked
 from planner.documents.errors import DocumentError
-from planner.engine import equal_cost
+from planner.engine import full_load
 from planner.engine.options import Loads, Space, loads
 from planner.engine.priced import Prices, cost
 from planner.engine.throughput import Form, evaluate
@@ -89,10 +89,10 @@ def _searched(given: _Key, each: Prices, budget: float, form: str) -> Scenario |
         space = _space(asked, each, budget)
     except DocumentError as problem:
         return f"Not rescaled: {problem.errors[0].message}."
-    found = equal_cost.best(space, budget, _loads(space, asked.scenario))
-    if found is None:
+    bought = full_load.best(space, budget, _loads(space, asked.scenario))
+    if bought is None:
         return "Not rescaled: not even its least deployment fits."
-    return _named(asked.scenario, filled.scenario_of(asked, space, found.bought))
+    return _named(asked.scenario, filled.scenario_of(asked, space, bought))
 
 
 def _space(asked: document.Asked, each: Prices, budget: float) -> Space:

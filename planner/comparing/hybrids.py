@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from planner import __version__
 from planner.comparing.ends import LONGEST_SOURCE, Counts, End, checked, counted, opened
 from planner.documents import paths
+from planner.documents.copying import copied
 from planner.documents.errors import refuse
 from planner.documents.provenance import nearest
 from planner.engine.blind import best_remote_share
@@ -281,7 +281,7 @@ def _put(document: dict[str, Any], path: str, value: int, end: End, theirs: str,
 
 def _carry(document: dict[str, Any], given: Mapping[str, Any], path: str, to: str) -> None:
     """Puts a part of another document in the place of ours, with what that one says of where its figures come from."""
-    paths.put(document, to, deepcopy(paths.get(given, path)))
+    paths.put(document, to, copied(paths.get(given, path)))
     origins, told = document["provenance"], given.get("provenance") or {}
     for stale in [key for key in origins if key == to or key.startswith(f"{to}.")]:
         del origins[stale]

@@ -90,6 +90,8 @@ def _power(document: dict[str, Any], given: Any) -> None:
     if isinstance(given, Mapping):
         found = {**(held if isinstance(held, Mapping) else {}), **given}
         is_none = "usd_per_kwh" in found and found["usd_per_kwh"] is None
+        if found.get("pue") is not None and "usd_per_kwh" not in found:
+            raise refuse("power.usd_per_kwh", None, "is missing: a PUE costs nothing without the price of a kWh")
         given = None if is_none else {field: value for field, value in found.items() if value is not None}
     document["power"] = given
     if isinstance(origins, Mapping):

@@ -101,16 +101,19 @@ def row(
 def winner(values: Sequence[Mapping[str, Any]], better: Better) -> dict[str, Any]:
     """Who is best and by which share of the second best; nobody where the difference is none, or may be chance.
 
-    `winner` is the place of a value, None where several are alike or the metric has no better and worse.
+    `winner` is the place of a value, None where several are alike or the metric has no better and worse; `tied` are
+    then the places of those that cannot be told from the best.
     """
     places = [at for at, value in enumerate(values) if value["value"] is not None]
     if not better or len(places) < 2:
-        return {"winner": None, "margin": None, "verdict": ""}
+        return {"winner": None, "margin": None, "verdict": "", "tied": []}
     first, second = sorted(places, key=lambda at: values[at]["value"], reverse=better == "more")[:2]
-    if alike(values[first], values[second]):
-        return {"winner": None, "margin": None, "verdict": "no difference"}
+    # also one that is on average worse than the second may lie so wide that it cannot be told from the best
+    tied = [at for at in places if at == first or alike(values[first], values[at])]
+    if len(tied) > 1:
+        return {"winner": None, "margin": None, "verdict": "no difference", "tied": tied}
     ratio = _ratio(values[first]["value"], values[second]["value"])
-    return {"winner": first, "margin": None if ratio is None else abs(ratio - 1), "verdict": "best"}
+    return {"winner": first, "margin": None if ratio is None else abs(ratio - 1), "verdict": "best", "tied": []}
 
 
 def _ratio(value: float | None, against: float | None) -> float | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,6 +12,7 @@ from pydantic import ValidationError
 from planner import offers, scenario
 from planner.catalog import NotInCatalogue
 from planner.comparison.schema import FEWEST, MOST, SCHEMA_VERSION, Comparison
+from planner.documents.copying import copied
 from planner.documents.errors import DocumentError, FieldError, from_validation, refuse
 from planner.documents.fields import fields_by_place
 from planner.documents.order import ordered
@@ -63,7 +63,7 @@ class Asked:
 
     def document(self) -> dict[str, Any]:
         """A copy of the complete document."""
-        return deepcopy(self.raw)
+        return copied(self.raw)
 
 
 def parse(
@@ -74,7 +74,7 @@ def parse(
     A scenario may be given by name: it is put there as it is now. Raises DocumentError.
     """
     require_plain(document)
-    raw = deepcopy(dict(document))
+    raw = copied(dict(document))
     _require_version(raw)
     raw["scenarios"] = _complete(raw.get("scenarios"), catalogue)
     _override(raw, overrides or {})
@@ -226,7 +226,7 @@ def _priced(document: Mapping[str, Any], comparison: Comparison, raw: Mapping[st
     given = {price.name: (price.usd_per_gpu_hour, f"prices.{price.name}") for price in comparison.prices}
     listed = {price.name: (price.usd_per_gpu_hour, f"listed.{price.name}") for price in comparison.listed}
     prices = {name: price for name, price in {**listed, **held, **given}.items() if name in _chips(document)}
-    changed = deepcopy(dict(document))
+    changed = copied(dict(document))
     override(changed, "prices", [{"name": name, "usd_per_gpu_hour": usd} for name, (usd, _) in prices.items()])
     stated = {
         f"prices.{name}": dict((nearest(raw, path) if path else nearest(document, f"prices.{name}")) or UNSTATED)

@@ -8,6 +8,7 @@ from itertools import chain
 from typing import Any
 
 from planner.documents import paths
+from planner.documents.copying import is_figures
 from planner.documents.errors import DocumentError, FieldError, shown
 
 DEEPEST = 20
@@ -50,7 +51,9 @@ def impurities(value: Any, path: str = "") -> Iterator[FieldError]:
             return
         if isinstance(inner, Mapping):
             yield from _keys(inner, keys)
-        levels.append(iter(inner.items()) if isinstance(inner, Mapping) else enumerate(inner))
+            levels.append(iter(inner.items()))
+        else:
+            levels.append(iter(()) if _is_recording(inner) else enumerate(inner))
 
 
 def require_plain(value: Any, path: str = "") -> None:
@@ -59,6 +62,11 @@ def require_plain(value: Any, path: str = "") -> None:
     first = next(found, None)
     if first is not None:
         raise DocumentError(chain([first], found))
+
+
+def _is_recording(values: list[Any]) -> bool:
+    """Whether a list holds numbers alone, none of them too large."""
+    return bool(values) and is_figures(values) and max(values) <= LARGEST and min(values) >= -LARGEST
 
 
 def _wrong(value: Any) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cached_property, lru_cache
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -11,10 +12,12 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 from planner.documents.fields import NotNegative, Positive, Share, Table, Tokens
 from planner.engine import arrivals, lengths
 from planner.engine.curves import Array
-from planner.engine.lengths import LengthDistribution
+from planner.engine.lengths import Empirical, LengthDistribution
 from planner.entries.base import Entry
 
 MOST_SAMPLES = 1_000_000
+RECORDINGS_KEPT, LONGEST_KEPT = 8, 200_000
+"""So many recordings stay sorted in memory, of so many lengths each at most: as many as a comparison has scenarios."""
 # Of lists this long only the first mistake is told: `fail_fast`.
 Requests = Annotated[int, Field(ge=1, le=10**12)]
 Weight = Annotated[float, Field(gt=0, le=1)]
@@ -120,9 +123,21 @@ class EmpiricalLengths(Lengths):
     samples: Annotated[list[Tokens], Field(min_length=1, max_length=MOST_SAMPLES, fail_fast=True)]
     counts: Annotated[list[Requests], Field(min_length=1, max_length=MOST_SAMPLES, fail_fast=True)] | None = None
 
-    def lengths(self) -> lengths.Empirical:
+    def lengths(self) -> Empirical:
         """The engine's distribution."""
-        return lengths.Empirical(self.samples, self.counts)
+        return self.sorted_samples
+
+    @cached_property
+    def sorted_samples(self) -> Empirical:
+        """The same: a recording is sorted once, also where it is read again as part of another document."""
+        if self.counts is not None or len(self.samples) > LONGEST_KEPT:
+            return Empirical(self.samples, self.counts)
+        return _sorted(np.array(self.samples, dtype=float).tobytes())
+
+
+@lru_cache(maxsize=RECORDINGS_KEPT)
+def _sorted(samples: bytes) -> Empirical:
+    return Empirical(np.frombuffer(samples))
 
 
 class CorrelatedOutput(Table):

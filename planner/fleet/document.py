@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +10,13 @@ from pydantic import ValidationError
 
 from planner import scenario
 from planner.catalog import NotInCatalogue
+from planner.documents.copying import copied
 from planner.documents.errors import from_validation, refuse
 from planner.documents.fields import fields_by_place
 from planner.documents.plain import require_plain
 from planner.engine import fleet as engine
 from planner.engine.curves import Curve
+from planner.fleet.pricing import put_prices
 from planner.fleet.schema import FleetDocument, PdShare, PrfaasCluster
 from planner.scenario import Scenario
 from planner.scenario.build import beyond_remote_cache, deployment, pd_cluster
@@ -39,7 +40,7 @@ class Fleet:
 def parse(document: Mapping[str, Any], catalogue: Catalogue) -> Fleet:
     """A fleet whose names stand in `catalogue`; scenarios in it are documents. Raises DocumentError."""
     require_plain(document)
-    raw = deepcopy(dict(document))
+    raw = copied(dict(document))
     for at, pd in enumerate(raw["pd"] if isinstance(raw.get("pd"), list) else ()):
         if isinstance(pd, dict) and pd.get("scenario") is not None:
             pd["scenario"] = complete(pd["scenario"], f"pd.{pd.get('name', at)}.scenario", catalogue)
@@ -49,7 +50,9 @@ def parse(document: Mapping[str, Any], catalogue: Catalogue) -> Fleet:
         raise from_validation(problem, raw, fields_by_place(FleetDocument)) from problem
     for at, pd in enumerate(parsed.pd):
         _put_profiles(parsed, raw["pd"][at], pd, catalogue)
-    found = Fleet(FleetDocument.model_validate(raw), raw, tuple(scenario.parse(pd["scenario"]) for pd in raw["pd"]))
+    scenarios = tuple(scenario.parse(pd["scenario"]) for pd in raw["pd"])
+    put_prices(raw, parsed, scenarios, catalogue)
+    found = Fleet(FleetDocument.model_validate(raw), raw, scenarios)
     build(found)
     return found
 

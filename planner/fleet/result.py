@@ -7,12 +7,18 @@ from typing import Any
 from planner import __version__, evaluation
 from planner.documents.fields import PROVENANCE_KINDS
 from planner.engine import fleet as engine
+from planner.fleet.costs import FREE_LINKS, cost
 from planner.fleet.document import Fleet
 
 
 def document(given: Fleet, limit: engine.FleetLimit) -> dict[str, Any]:
     """What the fleet carries at its best, cluster by cluster and link by link; null where there is no number."""
     kinds = [evaluation.evaluate(each)["provenance"] for each in given.scenarios]
+    weakest = max(kinds, key=PROVENANCE_KINDS.index)
+    costs = cost(given, limit.lambda_max_rps, weakest)
+    unpriced = [
+        f"Nobody says what a GPU-hour of {chip} costs, so that the fleet has no cost." for chip in costs["missing"]
+    ]
     links = {link.name: link.usable_bps for link in given.parsed.links}
     return {
         "problem": "clusters",
@@ -34,8 +40,9 @@ def document(given: Fleet, limit: engine.FleetLimit) -> dict[str, Any]:
             {"name": name, "egress_bps": bits, "usable_bps": evaluation.number(links[name])}
             for name, bits in limit.egress_bps.items()
         ],
-        "provenance": max(kinds, key=PROVENANCE_KINDS.index),
-        "notes": ["TTFT is unloaded: prefill alone, no queueing, no time on the link."],
+        "provenance": weakest,
+        "cost": costs,
+        "notes": ["TTFT is unloaded: prefill alone, no queueing, no time on the link.", FREE_LINKS, *unpriced],
         "version": __version__,
     }
 

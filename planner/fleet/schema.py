@@ -8,6 +8,7 @@ from pydantic import Field
 
 from planner.documents.fields import Count, Name, NotNegative, Origins, Table
 from planner.entries.link import Bandwidth
+from planner.scenario.schema import Price
 
 MOST = 20
 
@@ -63,4 +64,6 @@ class FleetDocument(Table):
     prfaas: Annotated[list[PrfaasCluster], Field(max_length=MOST)] = []
     links: Annotated[list[FleetLink], Field(max_length=MOST)] = []
     pd: Annotated[list[PdShare], Field(min_length=1, max_length=MOST)]
+    prices: Annotated[list[Price], Field(max_length=2 * MOST)] = []
+    """Of a GPU-hour; complete once the fleet has been read, as far as anybody says what a chip costs."""
     provenance: Origins = {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +10,7 @@ from pydantic import ValidationError
 
 from planner import scenario
 from planner.catalog import NotInCatalogue
+from planner.documents.copying import copied
 from planner.documents.errors import DocumentError, FieldError, from_validation, refuse
 from planner.documents.fields import fields_by_place
 from planner.documents.plain import require_plain
@@ -47,7 +47,7 @@ class Asked:
 def parse(document: Mapping[str, Any], catalogue: Catalogue) -> Asked:
     """A question whose names stand in `catalogue`; scenarios in it are documents. Raises DocumentError."""
     require_plain(document)
-    raw = deepcopy(dict(document))
+    raw = copied(dict(document))
     for place in ("scenario", "baseline"):
         if raw.get(place) is not None:
             raw[place] = complete(raw[place], place, catalogue)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -35,6 +35,8 @@ from planner.scenario.references import Catalogue
 MOST_COMBINATIONS = 24
 THRESHOLDS = 16
 """Values of t that are tried where there is an SLO, in equal shares of the requests."""
+STEPS = (1 / 32, 1 / 64, 1 / 128, 1 / 256, 1 / 512)
+"""Then of the requests that stay below t, so much more and less than at the best yet."""
 HALVINGS = 14
 """Of the rates between none and the one at which a purchase is judged."""
 SLOWEST = 1e-6
@@ -176,13 +178,38 @@ def _within_slo(posed: Posed, space: Space, chosen: Combination, best: Carried) 
     """The purchase of a combination that carries the most within the SLO, up to the rate that is asked for."""
     if posed.wanted.slo is None:
         return _judged(posed, best)
-    tried = [_judged(posed, carried) for carried in (best, *_others(posed, space, chosen))]
-    kept: Kept | None = None
+    kept = _better(posed, space, None, [best, *_others(posed, space, chosen)])
+    for step in STEPS:
+        if kept is None or chosen[0] is None:
+            break
+        kept = _better(posed, space, kept, _around_it(posed, space, chosen, kept, step))
+    return kept
+
+
+def _better(posed: Posed, space: Space, kept: Kept | None, carried: Iterable[Carried]) -> Kept | None:
+    """The best within the SLO of the purchases given and the one that was the best before them."""
+    tried = [_judged(posed, each) for each in carried]
     for asked in sorted(tried, key=lambda asked: -asked.rate_rps):
         rate_rps = _greatest_keeping(posed, space, asked, kept.rate_rps if kept else asked.rate_rps * SLOWEST)
         if rate_rps is not None and (kept is None or rate_rps > kept.rate_rps):
             kept = replace(asked, rate_rps=rate_rps)
     return kept
+
+
+def _around_it(posed: Posed, space: Space, chosen: Combination, kept: Kept, step: float) -> Iterator[Carried]:
+    """The purchases where so much more or less of the requests stay below t, and the same instances there."""
+    narrow = _narrow(space, chosen)
+    share = float(space.lengths.between(0.0, kept.bought.threshold_tokens))
+    for moved in (share - step, share + step):
+        if 0 <= moved < 1:
+            threshold = float(space.lengths.quantile(moved)) if moved else 0.0
+            found = _at_thresholds(space, chosen, posed.wanted.budget, np.array([threshold]))
+            if found is not None:
+                yield found
+            bought = replace(kept.bought, threshold_tokens=threshold, prfaas=0, pd=0, link=0)
+            limit = evaluate(equal_cost.deployment(narrow, bought, posed.wanted.budget), space.form)
+            if limit.offload_fraction > 0:
+                yield _placed(bought, chosen), limit
 
 
 def _judged(posed: Posed, carried: Carried) -> Kept:

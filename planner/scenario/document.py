@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from pydantic import ValidationError
 from planner import catalog
 from planner.catalog import files
 from planner.documents import paths
+from planner.documents.copying import copied
 from planner.documents.errors import DocumentError, FieldError, from_validation, refuse
 from planner.documents.fields import fields_by_place
 from planner.documents.plain import require_plain
@@ -46,7 +46,7 @@ class Scenario:
 
     def document(self) -> dict[str, Any]:
         """A copy of the complete document, ready for JSON or YAML."""
-        return deepcopy(self.raw)
+        return copied(self.raw)
 
     def provenance(self, path: str) -> dict[str, str]:
         """Kind and source of the figure at a path: the entry at it, or at the nearest part that holds it."""
@@ -111,7 +111,7 @@ def parse(
     Raises DocumentError.
     """
     require_plain(document)
-    raw = resolve(deepcopy(dict(document)), catalogue)
+    raw = resolve(copied(dict(document)), catalogue)
     if overrides:
         if len(overrides) > MOST_OVERRIDES:
             raise refuse("set", None, f"takes at most {MOST_OVERRIDES} fields; send the document as you want it")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import ValidationError
 
 from planner import scenario
+from planner.documents.copying import copied
 from planner.documents.errors import DocumentError, FieldError, from_validation, refuse
 from planner.documents.fields import fields_by_place
 from planner.documents.plain import require_plain
@@ -53,7 +53,7 @@ class Asked:
 def parse(document: Mapping[str, Any], catalogue: Catalogue) -> Asked:
     """A simulation whose names stand in `catalogue`. Raises DocumentError."""
     require_plain(document)
-    raw = deepcopy(dict(document))
+    raw = copied(dict(document))
     if raw.get("scenario") is None:
         raise refuse("scenario", None, "is missing: what is simulated, as a scenario")
     raw["scenario"] = complete(raw["scenario"], "scenario", catalogue)

@@ -6,12 +6,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
+from planner.documents.copying import copied
 from planner.documents.errors import DocumentError, FieldError, from_validation, refuse
 from planner.documents.fields import Table, fields_by_place
 from planner.documents.plain import require_plain
@@ -60,7 +60,7 @@ class Asked:
 def parse(document: Mapping[str, Any], catalogue: Catalogue) -> Asked:
     """Simulations whose names stand in `catalogue`. Raises DocumentError, with paths like `runs.0.load`."""
     require_plain(document)
-    raw = deepcopy(dict(document))
+    raw = copied(dict(document))
     try:
         given = SideBySide.model_validate(raw)
     except ValidationError as problem:

@@ -72,7 +72,7 @@ def test_the_map_is_saved_as_csv_with_units(visitor):
     shown = drawn(page)
     with page.expect_download() as download:
         shown.get_by_role("button", name="CSV").click()
-    rows = list(csv.DictReader(download.value.path().read_text().splitlines()))
+    rows = list(csv.DictReader(download.value.path().read_text("utf-8-sig").splitlines()))
     ring = [each for each in rows if each["model"] == "ring-2-5-1t"]
     assert [float(each["cluster, GPUs"]) for each in ring] == [8, 512]
     assert float(ring[1]["demand, Gbps"]) == pytest.approx(166, rel=5e-3)

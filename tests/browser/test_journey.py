@@ -321,7 +321,7 @@ class Planner:
     def takes_files(self):
         """CSV and JSON say what the page shows, more exactly."""
         names = [HOMOGENEOUS, PRFAAS, OURS, CHEAPER]
-        lines = list(csv.DictReader(self.downloads("CSV").read_text().splitlines()))
+        lines = list(csv.DictReader(self.downloads("CSV").read_text("utf-8-sig").splitlines()))
         rates = {line["scenario"]: float(line["value"]) for line in lines if line["metric"] == "lambda_max_rps"}
         found = json.loads(self.downloads("JSON").read_text())
         (row,) = [row for row in found["result"]["metrics"] if row["key"] == "lambda_max_rps"]

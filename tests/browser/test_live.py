@@ -356,7 +356,7 @@ def test_yesterday_is_drawn_beside_and_what_is_drawn_can_be_saved(screen):
     assert any(START_MS - 25 * 3_600_000 < int(parse_qs(each)["end"][0]) < START_MS - 23 * 3_600_000 for each in asked)
     with here.page.expect_download() as table:
         chart.get_by_role("button", name="CSV").click()
-    header, *rows = csv.reader(Path(table.value.path()).read_text().splitlines())
+    header, *rows = csv.reader(Path(table.value.path()).read_text("utf-8-sig").splitlines())
     assert header[:2] == ["time, UTC", "egress, Gbps"]
     # A rate of the past is of ten seconds, as one of now.
     at_ms = round(datetime.fromisoformat(rows[20][0]).timestamp() * 1000)

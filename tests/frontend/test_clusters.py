@@ -208,6 +208,9 @@ def test_what_the_fleet_carries_with_its_routes_stages_and_links(planner):
     assert stages.count(" binds") == len(result["binding"])
     links = text(page.split('data-table="links"')[1].split("</table>")[0])
     assert f"{result['links'][1]['egress_bps'] / 1e9:.2f}" in links
+    costs = text(page.split('data-table="costs"')[1].split("</section>")[0])
+    assert f"{result['cost']['usd_per_h']:,.2f}" in costs
+    assert f"{result['cost']['usd_per_million_tokens']:.4g}" in costs
     assert f'href="/jobs/{job.pk}/result.json"' in page
 
 

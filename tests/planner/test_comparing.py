@@ -159,12 +159,23 @@ def plain(value, low=None, high=None):
 
 
 def test_the_most_or_the_least_is_best_by_its_ratio_to_the_second():
-    assert winner([plain(2.0), plain(3.0), plain(None)], "more") == {"winner": 1, "margin": 0.5, "verdict": "best"}
-    assert winner([plain(2.0), plain(4.0)], "less") == {"winner": 0, "margin": 0.5, "verdict": "best"}
+    assert winner([plain(2.0), plain(3.0), plain(None)], "more") == {
+        "winner": 1,
+        "margin": 0.5,
+        "verdict": "best",
+        "tied": [],
+    }
+    assert winner([plain(2.0), plain(4.0)], "less") == {"winner": 0, "margin": 0.5, "verdict": "best", "tied": []}
 
 
 def test_intervals_that_overlap_have_no_winner():
     assert winner([plain(2.0, 1.8, 2.2), plain(2.3, 2.1, 2.5)], "more")["verdict"] == "no difference"
+    # the third is clearly worse than the two that cannot be told apart
+    of_three = winner([plain(9.0, 8.0, 9.5), plain(2.3, 2.1, 2.5), plain(2.0, 1.8, 2.2)], "less")
+    assert (of_three["verdict"], of_three["tied"]) == ("no difference", [1, 2])
+    # of the third nobody knows much: it may be better than the best
+    of_three = winner([plain(2.0, 1.9, 2.1), plain(2.3, 2.2, 2.4), plain(2.6, 1.5, 3.7)], "less")
+    assert (of_three["winner"], of_three["tied"]) == (None, [0, 2])
     assert winner([plain(2.0, 1.9, 2.1), plain(2.3, 2.2, 2.4)], "more")["winner"] == 1
 
 
@@ -203,6 +214,16 @@ def test_it_does_not_matter_which_of_two_is_named_first(one, other):
 def test_nobody_is_larger_than_the_baseline(scale, key, baseline, form):
     sizes = values(table(shown(scale=scale, baseline=baseline, form=form)), key)
     assert max(sizes.values()) <= sizes[baseline] * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("usd_per_gb", [0.01, 0.09])
+def test_nobody_costs_more_where_the_link_is_paid_by_volume(usd_per_gb):
+    priced = {name: {"links.wan.price": {"usd_per_gb": usd_per_gb}} for name in (NAIVE, PRFAAS)}
+    asked = comparison.parse({**CASE, "scale": "cost", "baseline": HOMOGENEOUS}, SHIPPED, priced)
+    found, told = rescaled(asked)
+    usd = values(table(Shown(asked, found, told)), "usd_per_h")
+    assert all(usd[name] <= usd[HOMOGENEOUS] * (1 + 1e-12) or "not even its least" in told[name] for name in usd)
+    assert PRFAAS not in told
 
 
 @pytest.mark.parametrize("scale", ["cost", "power", "gpus"])

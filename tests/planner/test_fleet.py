@@ -74,6 +74,32 @@ def test_without_routes_every_request_stays():
     assert found["links"][0]["egress_bps"] == 0
 
 
+def test_a_fleet_costs_its_gpus_and_its_tokens_at_the_most_that_it_carries():
+    """By hand: 32 H200 at 2 dollars and twice 64 H20 at 1; a request brings 27,486 tokens or so and takes 1,024."""
+    prices = [{"name": "h200", "usd_per_gpu_hour": 2.0}, {"name": "h20", "usd_per_gpu_hour": 1.0}]
+    found = answer(fleet(pd("one", 0.6), pd("two", 0.4, link="b"), prices=prices))
+    cost = found["cost"]
+    assert [(each["name"], each["gpus"], each["usd_per_h"]) for each in cost["clusters"]] == [
+        ("west", 32, 64.0), ("one", 64, 64.0), ("two", 64, 64.0),
+    ]  # fmt: skip
+    assert cost["usd_per_h"] == 192.0
+    millions = found["lambda_max_rps"] * (27_486 + 1024) * 3600 / 1e6
+    assert cost["usd_per_million_tokens"] == pytest.approx(192.0 / millions, rel=1e-4)
+
+
+def test_a_chip_is_priced_by_the_fleet_else_its_scenario_else_the_catalogue():
+    own = scenario.load(CASE).document() | {"prices": [{"name": "h20", "usd_per_gpu_hour": 0.7}]}
+    read = document.parse(fleet(pd(scenario=own)), catalog.SHIPPED)
+    prices = {price.name: price.usd_per_gpu_hour for price in read.parsed.prices}
+    offered = min(each["usd_per_gpu_hour"] for each in catalog.SHIPPED.prices("h200") if each["kind"] == "on_demand")
+    assert prices["h20"] == 0.7
+    assert prices["h200"] >= offered
+    assert "offer h200" in read.raw["provenance"]["prices.h200"]["source"]
+    given = [{"name": "h20", "usd_per_gpu_hour": 9.0}]
+    read = document.parse(fleet(pd(scenario=own), prices=given), catalog.SHIPPED)
+    assert [price.usd_per_gpu_hour for price in read.parsed.prices if price.name == "h20"] == [9.0]
+
+
 def test_a_frozen_fleet_is_the_same_fleet():
     found = document.parse(fleet(), catalog.SHIPPED)
     again = document.loaded(found.frozen()["fleet"])
@@ -91,6 +117,8 @@ def test_a_frozen_fleet_is_the_same_fleet():
         (fleet(pd(scenario={"schema_version": 1})), "pd.one.scenario.name: is missing"),
         (fleet(pd(scenario=...)), "pd.one.scenario: is missing"),
         (fleet(pd=[]), "pd: [] needs at least 1"),
+        (fleet(prices=[{"name": "h20", "usd_per_gpu_hour": 1.0}] * 2), "prices.h20: is named twice"),
+        (fleet(prices=[{"name": "h20", "usd_per_gpu_hour": -1.0}]), "prices.h20.usd_per_gpu_hour: -1"),
         (fleet(pd="one"), "pd: 'one' must be a list"),
         (
             fleet(prfaas=[{"name": "west", "hardware": "b200", "gpus_per_instance": 8, "instances": 4}]),

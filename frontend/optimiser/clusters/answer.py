@@ -59,6 +59,32 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
+class Paid:
+    """What the GPUs of a cluster cost; `stage` gives its colour."""
+
+    name: str
+    stage: str
+    hardware: str
+    gpus: str
+    usd_per_gpu_hour: str
+    usd_per_h: str
+    kind: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """Of all clusters, and of the tokens that they carry together."""
+
+    clusters: tuple[Paid, ...]
+    gpus: str
+    usd_per_h: str
+    usd_per_million_tokens: str
+    kind: str
+    tokens_kind: str
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """What the page shows of a result."""
 
@@ -66,6 +92,8 @@ class Answer:
     clusters: tuple[Cluster, ...]
     stages: tuple[Stage, ...]
     links: tuple[Link, ...]
+    costs: Costs | None
+    """None of a result that was computed before fleets had any."""
 
 
 def answer(result: Document) -> Answer:
@@ -76,6 +104,7 @@ def answer(result: Document) -> Answer:
         tuple(_cluster(each) for each in result["pd"]),
         tuple(_stage(each, binding) for each in result["stages"]),
         tuple(_link(each) for each in result["links"]),
+        _costs(result["cost"]) if "cost" in result else None,
     )
 
 
@@ -125,6 +154,30 @@ def _link(link: Document) -> Link:
     used = link["egress_bps"] / usable if usable else 0.0
     said = "unlimited" if usable is None else figures.gbps(usable)
     return Link(link["name"], figures.gbps(link["egress_bps"]), said, figures.percent(used), used)
+
+
+def _costs(cost: Document) -> Costs:
+    return Costs(
+        tuple(_paid(each) for each in cost["clusters"]),
+        figures.tokens(sum(each["gpus"] for each in cost["clusters"])),
+        figures.usd(cost["usd_per_h"]),
+        figures.price(cost["usd_per_million_tokens"]),
+        cost["evidence"]["usd_per_h"],
+        cost["evidence"]["usd_per_million_tokens"],
+    )
+
+
+def _paid(each: Document) -> Paid:
+    return Paid(
+        each["name"],
+        "prfaas" if each["role"] == "prfaas" else "",
+        each["hardware"],
+        figures.tokens(each["gpus"]),
+        figures.price(each["usd_per_gpu_hour"]),
+        figures.usd(each["usd_per_h"]),
+        each["kind"],
+        each["source"],
+    )
 
 
 def _title(stage: str) -> str:

@@ -1,6 +1,7 @@
 // The panel of numbers: writes a result into the places that the template has laid out.
 import { boundBy, gbps, percent, rate, ratio, seconds, tokens } from "./format.js";
 import { mark } from "./mark.js";
+import { symbols } from "./symbols.js";
 
 const WEAKEST = "the weakest kind of figure that this number rests on";
 
@@ -22,7 +23,7 @@ export function showNumbers(panel, result, baseline) {
   out("link", percent(result.link_utilisation));
   out("ttft-mean", seconds(ttft.mean));
   out("ttft-percentiles", [ttft.p50, ttft.p90, ttft.p99].map(seconds).join(" / "));
-  out("notes", result.notes.join(" "));
+  panel.querySelector('[data-out="notes"]').replaceChildren(symbols(result.notes.join(" ")));
   for (const place of panel.querySelectorAll("[data-mark]")) {
     const kind = evidence(result.evidence, place.dataset.mark);
     place.replaceChildren(...(kind ? [mark(kind, WEAKEST)] : []));

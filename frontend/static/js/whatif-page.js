@@ -8,7 +8,7 @@ import { lambdaThreshold } from "./charts/lambda-threshold.js";
 import { lengthsChart } from "./charts/lengths.js";
 import { Controls } from "./controls.js";
 import { showNumbers } from "./numbers.js";
-import { controlOf, Loop, request } from "./whatif.js";
+import { changes, controlOf, Loop, request } from "./whatif.js";
 
 const { baseline, scenarios } = JSON.parse(document.getElementById("whatif-data").textContent);
 const panel = document.querySelector("[data-whatif]");
@@ -18,6 +18,8 @@ const signedIn = "signedIn" in panel.dataset;
 const isChosen = scenarios.length > 1;
 const optimise = panel.querySelector("[data-optimise]");
 const signInLink = panel.querySelector("[data-optimise-sign-in]");
+// What is stored from here is stored as it was moved.
+const moved = document.querySelector("[data-moved]");
 const charts = [
   mount("lambda-threshold", lambdaThreshold),
   mount("lambda-split", lambdaSplit),
@@ -59,6 +61,7 @@ function changed() {
   const { scenario } = controls;
   writeAddress({ ...state, ...(isChosen ? { scenario: scenario.name } : {}) }, standard(scenario), keepState);
   loop.want({ scenario, state });
+  if (moved) moved.value = JSON.stringify(changes(scenario, state));
 }
 
 const standard = (scenario) => ({

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +15,8 @@ from planner.engine.lengths.distribution import Quantity, running_sums
 type Counts = Sequence[int] | NDArray[np.int64]
 MOST_REQUESTS = 2**53
 """Beyond it, not every count of requests has a floating-point number of its own."""
+SUMS_KEPT, LONGEST_KEPT = 16, 200_000
+"""Sums of so many curves are kept, each over so many samples at most: 16 bytes a sample."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
@@ -101,8 +104,29 @@ class Empirical:
         self, quantities: Sequence[Quantity], thresholds: ArrayLike, kinks: ArrayLike = ()
     ) -> tuple[Array, Array]:
         """See `LengthDistribution`. Exact sums over the samples; `kinks` do not matter."""
-        values = np.stack([f(self.samples) for f in quantities]) * self.requests / self.total
-        return running_sums(values, self._samples_up_to(thresholds))
+        sums, index = [_sums(self, f) for f in quantities], self._samples_up_to(thresholds)
+        return np.stack([below[index] for below, _ in sums]), np.stack([above[index] for _, above in sums])
+
+
+@lru_cache(maxsize=SUMS_KEPT)
+def _kept(lengths: Empirical, curve: Quantity) -> tuple[Array, Array]:
+    return _summed(lengths, curve)
+
+
+def _sums(lengths: Empirical, quantity: Quantity) -> tuple[Array, Array]:
+    """Sums of a quantity over the first i samples and over the others, for each i from 0 to n.
+
+    A search asks for those of the same few curves again and again, at other thresholds. What is no curve is a function
+    of its moment, and what is very long would fill the memory.
+    """
+    is_kept = hasattr(quantity, "kinks") and lengths.samples.size <= LONGEST_KEPT
+    return _kept(lengths, quantity) if is_kept else _summed(lengths, quantity)
+
+
+def _summed(lengths: Empirical, quantity: Quantity) -> tuple[Array, Array]:
+    values = np.asarray(quantity(lengths.samples)) * lengths.requests / lengths.total
+    below, above = running_sums(values[np.newaxis], np.arange(lengths.samples.size + 1, dtype=np.intp))
+    return below[0], above[0]
 
 
 def checked_counts(counts: Counts, size: int) -> NDArray[np.int64]:

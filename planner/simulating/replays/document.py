@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import ValidationError
 
 from planner.documents import paths
+from planner.documents.copying import copied
 from planner.documents.errors import DocumentError, FieldError, from_validation, refuse
 from planner.documents.fields import fields_by_place
 from planner.documents.plain import require_plain
@@ -52,7 +52,7 @@ class Asked:
 def parse(document: Mapping[str, Any], catalogue: Catalogue) -> Asked:
     """A replay whose names stand in `catalogue`; every policy of it can be simulated. Raises DocumentError."""
     require_plain(document)
-    raw = deepcopy(dict(document))
+    raw = copied(dict(document))
     try:
         replay = Replay.model_validate(raw)
     except ValidationError as problem:
@@ -78,7 +78,7 @@ def loaded(raw: Mapping[str, Any]) -> Asked:
 
 def simulation(asked: Asked, variant: Variant) -> simulations.Asked:
     """A variant as a simulation. Raises DocumentError where it is none."""
-    raw = deepcopy(asked.base.raw)
+    raw = copied(asked.base.raw)
     for path, value in variant.changes.items():
         if path.startswith(SCENARIO):
             override(raw["scenario"], path.removeprefix(SCENARIO), value, TRIED)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import ValidationError
 
 from planner.documents import paths
+from planner.documents.copying import copied
 from planner.documents.errors import DocumentError, FieldError, from_validation, refuse
 from planner.documents.fields import fields_by_place
 from planner.documents.plain import require_plain
@@ -71,7 +71,7 @@ class Asked:
 def parse(document: Mapping[str, Any], catalogue: Catalogue) -> Asked:
     """A study whose names stand in `catalogue`; every variant of it can be simulated. Raises DocumentError."""
     require_plain(document)
-    raw = deepcopy(dict(document))
+    raw = copied(dict(document))
     try:
         study = Study.model_validate(raw)
     except ValidationError as problem:
@@ -198,7 +198,7 @@ def _variants(study: Study, base: simulations.Asked) -> Iterator[Variant]:
 def _changed(asked: Asked, variant: Variant) -> dict[str, Any]:
     """The simulation of a variant, as a document; its rate is that of the simulation as given unless it has its own,
     since a share of Λ_max would be another rate where Λ_max is another."""
-    raw = deepcopy(asked.base.raw)
+    raw = copied(asked.base.raw)
     if asked.baseline is not None:
         raw |= {"rate_rps": asked.base.experiment.rate_rps, "load": None}
     for path, value in variant.changes.items():

@@ -1,5 +1,6 @@
 // One configuration for every chart, and its life: draw, redraw in another theme, save, and the table behind it.
 import { mark } from "../mark.js";
+import { symbols } from "../symbols.js";
 import { moveDots } from "./dots.js";
 import { fill, toCsv } from "./table.js";
 import { palette } from "./style.js";
@@ -47,7 +48,8 @@ function layout(colours, { xaxis, yaxis, ...rest }) {
 
 function save(text, name) {
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+  // With the mark at its beginning spreadsheets read Λ and × as what they are.
+  link.href = URL.createObjectURL(new Blob(["\ufeff", text], { type: "text/csv" }));
   link.download = name;
   link.click();
   URL.revokeObjectURL(link.href);
@@ -99,7 +101,7 @@ export class Chart {
 
   fillCaption() {
     const caption = this.element.querySelector("[data-caption]");
-    caption.textContent = this.reason ? "" : this.chart.caption(this.data);
+    caption.replaceChildren(symbols(this.reason ? "" : this.chart.caption(this.data)));
     const origins = this.reason ? [] : this.chart.origins?.(this.data) ?? [];
     const told = new Map(origins.map(({ kind, source }) => [`${kind}: ${source}`, mark(kind, source)]));
     caption.append(...told.values());

@@ -1,5 +1,5 @@
 // The ratio of two deployments over two figures, with the line on which they tie.
-import { factor, flat, unitOf, write } from "../compare/units.js";
+import { factor, unitOf, write } from "../compare/units.js";
 
 const ROOM_FOR_NUMBERS = 900;
 // K is 1024 here, so that nothing is written with Plotly's k.
@@ -11,7 +11,7 @@ const place = (axis, times) => scale(axis).now * times;
 
 export const ratioMap = {
   isDrawnAnew: true,
-  caption: ({ titles, label, better, ties }) => `${flat(label)} of ${titles[0]} over that of ${titles[1]}: ${better === "more" ? "above" : "below"} 1 ${titles[0]} is better. ${ties.length ? "The dashed line is where they tie; the dot is as it stands." : "Nowhere in this range do they tie; the dot is as it stands."}`,
+  caption: ({ titles, label, better, ties }) => `${label} of ${titles[0]} over that of ${titles[1]}: ${better === "more" ? "above" : "below"} 1 ${titles[0]} is better. ${ties.length ? "The dashed line is where they tie; the dot is as it stands." : "Nowhere in this range do they tie; the dot is as it stands."}`,
 
   figure(answer, colours, width) {
     const { x, y, ratio, ties } = answer;

@@ -1,5 +1,5 @@
 // A tornado: from an outcome as it is, a bar to where the low and the high end of every figure take it, widest first.
-import { factor, flat, unitOf, write } from "../compare/units.js";
+import { factor, unitOf, write } from "../compare/units.js";
 
 const ROW_PX = 26;
 const FRAME_PX = 120;
@@ -39,7 +39,7 @@ export const tornado = {
   isDrawnAnew: true,
   empty: ({ outcome }) => (outcome.value === null ? "Nothing to show: a price is not known, or nothing is carried." : null),
   caption: (shown) => {
-    const quiet = still(shown).map(({ label }) => flat(label));
+    const quiet = still(shown).map(({ label }) => label);
     const left = moving(shown).length > MOST ? ` The ${MOST} widest of ${moving(shown).length}.` : "";
     return `${shown.title}, ${write(shown.outcome.unit, shown.outcome.value)} ${unitOf(shown.outcome.unit)} as given.${left}${quiet.length ? ` Without influence: ${quiet.join(", ")}.` : ""}`;
   },

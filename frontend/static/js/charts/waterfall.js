@@ -3,6 +3,8 @@ import { percent, written } from "../format.js";
 
 const AXES = { lambda_max_rps: "Λ<sub>max</sub>, req/s", usd_per_million_tokens: "a million tokens, USD", ttft_p90_s: "TTFT P90 unloaded, s" };
 const DIGITS = { lambda_max_rps: 3, usd_per_million_tokens: 4, ttft_p90_s: 2 };
+const NARROW = 520;
+const NARROW_HEIGHT = 460;
 // What rounds to nothing has no sign.
 export const signed = (value, write) => {
   const text = write(value);
@@ -11,12 +13,14 @@ export const signed = (value, write) => {
 const plain = (title) => title.replace(/([A-ZΘΛΦ])_([a-z-]+)/g, "$1<sub>$2</sub>");
 
 // Bars from where the last one ended; `range` has for each the least and the most that it might be.
-function figure({ names, changes, from, to, metric, ranges }, colours) {
+function figure({ names, changes, from, to, metric, ranges }, colours, width) {
   const write = written(DIGITS[metric]);
   const bases = changes.map((_, at) => changes.slice(0, at).reduce((sum, change) => sum + change, from));
   const tops = bases.map((base, at) => base + changes[at]);
   const values = [from, ...tops, to, ...(ranges ?? []).flatMap(([least, most], at) => [bases[at] + least, bases[at] + most])];
-  const labels = ["baseline", ...names.map((name) => plain(name).replaceAll(" ", "<br>")), "candidate"];
+  // On a phone bars are narrower than words.
+  const isNarrow = width < NARROW;
+  const labels = ["baseline", ...names.map((name) => (isNarrow ? plain(name) : plain(name).replaceAll(" ", "<br>"))), "candidate"];
   const bar = (name, at, pattern, colour) => ({
     type: "bar", name, x: at.map((place) => labels[place]), showlegend: true, cliponaxis: false,
     marker: { color: colour, line: { color: colours.surface, width: 1 }, pattern: { shape: pattern, fillmode: "overlay", fgcolor: colours.surface, size: 7, solidity: 0.25 } },
@@ -35,14 +39,15 @@ function figure({ names, changes, from, to, metric, ranges }, colours) {
   ];
   const tallest = (at) => Math.max(bases[at], tops[at], ...(ranges ? [bases[at] + ranges[at][1]] : []));
   const said = [from, ...changes.map((_, at) => tallest(at)), to].map((y, at) => ({
-    x: labels[at], y, text: at % (labels.length - 1) ? signed(changes[at - 1], write) : write(y), showarrow: false, yanchor: "bottom", yshift: 3, font: { size: 11, color: colours.ink },
+    x: labels[at], y, text: at % (labels.length - 1) ? signed(changes[at - 1], write) : write(y), showarrow: false, yanchor: "bottom", yshift: 3, textangle: isNarrow ? -60 : 0, font: { size: isNarrow ? 10 : 11, color: colours.ink },
   }));
-  const room = 0.12 * (Math.max(...values, 0) - Math.min(...values, 0));
+  const room = (isNarrow ? 0.3 : 0.12) * (Math.max(...values, 0) - Math.min(...values, 0));
   return {
     data,
+    ...(isNarrow ? { height: NARROW_HEIGHT } : {}),
     layout: {
       barmode: "overlay", bargap: 0.35, showlegend: true, annotations: said,
-      xaxis: { title: "", type: "category", categoryorder: "array", categoryarray: labels, showgrid: false, tickangle: 0 },
+      xaxis: { title: "", type: "category", categoryorder: "array", categoryarray: labels, showgrid: false, tickangle: isNarrow ? -60 : 0 },
       yaxis: { title: AXES[metric], range: [Math.min(...values, 0), Math.max(...values) + room] },
     },
   };
@@ -53,19 +58,25 @@ const columns = (metric) => {
   return [{ label: "cause", write: String }, { label: AXES[metric].replace(/<.?sub>/g, ""), write }, { label: "least in any order", write }, { label: "most in any order", write }];
 };
 
+// Shares of a whole; where causes work against one another, there is no whole that they are shares of.
+function shares(factors) {
+  if (factors.some(({ share_of_total: share }) => share === null || share < -0.0005)) return "";
+  return ` ${factors.map(({ title, share_of_total: share }) => `${title} ${percent(Math.abs(share))} %`).join(", ")} of the change.`;
+}
+
 export const shapley = {
   isDrawnAnew: true,
-  caption: ({ factors, orders = factors[0].orders }) => `The average over all ${orders.toLocaleString("en-US")} orders; the lines reach from the least to the most that a cause brings in any of them. ${factors.filter(({ share_of_total: share }) => share !== null).map(({ title, share_of_total: share }) => `${title.replaceAll("_", "")} ${percent(share)} %`).join(", ")} of the gain.`,
-  figure: (answer, colours) => figure({ ...answer, names: answer.factors.map(({ title }) => title), changes: answer.factors.map(({ share }) => share), ranges: answer.factors.map(({ least, greatest }) => [least, greatest]) }, colours),
+  caption: ({ factors, orders = factors[0].orders }) => `The average over all ${orders.toLocaleString("en-US")} orders; the lines reach from the least to the most that a cause brings in any of them.${shares(factors)}`,
+  figure: (answer, colours, width) => figure({ ...answer, names: answer.factors.map(({ title }) => title), changes: answer.factors.map(({ share }) => share), ranges: answer.factors.map(({ least, greatest }) => [least, greatest]) }, colours, width),
   table: ({ factors, metric }) => ({ columns: columns(metric), rows: factors.map(({ title, share, least, greatest }) => [title, share, least, greatest]) }),
 };
 
 export const steps = {
   isDrawnAnew: true,
   caption: ({ steps: { length } }) => `${length} steps in the order of the table below, where each can be opened and moved.`,
-  figure: (answer, colours) => {
+  figure: (answer, colours, width) => {
     const titles = Object.fromEntries(answer.factors.map(({ factor, title }) => [factor, title]));
-    return figure({ ...answer, names: answer.steps.map(({ factor }) => titles[factor]), changes: answer.steps.map(({ change }) => change), ranges: null }, colours);
+    return figure({ ...answer, names: answer.steps.map(({ factor }) => titles[factor]), changes: answer.steps.map(({ change }) => change), ranges: null }, colours, width);
   },
   table: ({ steps: found, factors, metric, from }) => {
     const titles = Object.fromEntries(factors.map(({ factor, title }) => [factor, title]));

@@ -1,22 +1,55 @@
 // One thing that is worked out beside the table: asked for when it comes into view, again when what is shown changes,
 // and only for the newest wish.
 import { post } from "../api.js";
+import { symbols } from "../symbols.js";
 import { Loop } from "../whatif.js";
+import { view } from "./view.js";
 
 const SETTLE_MS = 300;
 
 export class Analysis {
   // `asked(section, names)` gives what is asked beside the comparison, null for nothing; `show(answer, section)` draws;
-  // `mistake(section)` says what is wrong with what was typed, where the fields themselves cannot.
-  constructor(section, { asked, show, prepare, mistake }) {
-    Object.assign(this, { section, asked, draw: show, prepare, mistake, waiting: [] });
+  // `mistake(section)` finds the field with a mistake and says what it is, where the fields themselves cannot; `outdated(fields)` lets go
+  // of a choice that what is shown now no longer has, and says whether there was one.
+  constructor(section, { asked, show, prepare, mistake, outdated }) {
+    Object.assign(this, { section, asked, draw: show, prepare, mistake, outdated, waiting: [] });
     this.loop = new Loop((body) => post(section.dataset.url, body), (answer) => this.answered(answer), (error) => this.refused(error));
-    section.addEventListener("change", ({ target }) => target.matches("[data-ask]") && this.ask());
+    for (const field of this.fields) this.take(field);
+    section.addEventListener("change", ({ target }) => target.matches("[data-ask]") && this.chosen(target));
     new IntersectionObserver((entries) => {
       this.inView = entries.at(-1).isIntersecting;
       if (this.inView && this.stale) this.ask();
     }, { rootMargin: "200px" }).observe(section);
     addEventListener("beforeprint", () => this.stale && this.ask());
+  }
+
+  get fields() {
+    return this.section.querySelectorAll("[data-ask]");
+  }
+
+  // What is chosen here stands in the address too: a link, and the report, show just this.
+  keep(name, value) {
+    view.set(`ask.${this.section.dataset.analysis}.${name}`, value);
+  }
+
+  held(name) {
+    return view.query.get(`ask.${this.section.dataset.analysis}.${name}`);
+  }
+
+  // What the address says; a list that is filled later takes it when it has it.
+  take(field) {
+    field.dataset.unasked = field.value;
+    const held = this.held(nameOf(field));
+    if (held === null) return;
+    const known = field.options && [...field.options].map((option) => option.value);
+    if (known?.length === 0) field.dataset.wanted = held;
+    else if (!known || known.includes(held)) field.value = held;
+  }
+
+  chosen(field) {
+    delete field.dataset.wanted;
+    this.keep(nameOf(field), field.value === field.dataset.unasked ? "" : field.value);
+    this.ask();
   }
 
   show(spec, names) {
@@ -30,8 +63,9 @@ export class Analysis {
   async ask() {
     if (!this.spec) return;
     this.stale = false;
-    this.wrong = outOfRange(this.section) ?? this.mistake?.(this.section);
-    if (this.wrong) return this.say(this.wrong);
+    this.wrong = outOfRange(this.section) ?? this.mistake?.(this.section) ?? null;
+    for (const field of this.fields) field.ariaInvalid = field === this.wrong?.field ? "true" : null;
+    if (this.wrong) return this.say(this.wrong.text);
     const more = this.asked(this.section, this.names, this.spec);
     if (more === null) return;
     this.section.setAttribute("aria-busy", "true");
@@ -53,10 +87,11 @@ export class Analysis {
   }
 
   refused(error) {
+    if (this.outdated?.(error.errors?.map(({ field }) => field ?? "") ?? [])) return this.ask();
     this.section.removeAttribute("aria-busy");
     this.say(error.errors?.map(({ field, message }) => (field ? `${field}: ${message}` : message)).join(" ") ?? error.message);
     this.settle();
-    if (!error.errors) reportError(error);
+    return error.errors ? undefined : reportError(error);
   }
 
   // Beside a mistake stands no answer to an earlier question.
@@ -66,17 +101,20 @@ export class Analysis {
   }
 }
 
-// What is wrong with the first number that its field does not allow, in the units of the page.
+// The first number that its field does not allow, and what is wrong with it, in the units of the page.
 function outOfRange(section) {
   const field = [...section.querySelectorAll("input[data-ask]")].find((each) => !each.checkValidity());
   if (!field) return null;
   const label = field.getAttribute("aria-label") ?? field.labels[0].firstChild.textContent.trim();
-  return `${label}: must be a ${field.step === "1" ? "whole " : ""}number from ${field.min} to ${Number(field.max).toLocaleString("en-US")}.`;
+  return { field, text: `${label}: must be a ${field.step === "1" ? "whole " : ""}number from ${field.min} to ${Number(field.max).toLocaleString("en-US")}.` };
 }
+
+const nameOf = ({ dataset: { ask, kind } }) => (kind ? `${ask}.${kind}` : ask);
 
 // The choices of a list, keeping what is chosen while it is there.
 export function offer(select, choices, first = null) {
-  const before = select.value;
+  const before = select.dataset.wanted ?? select.value;
+  delete select.dataset.wanted;
   select.replaceChildren(...choices.map(({ value, label }) => new Option(label, value)));
   const kept = choices.some(({ value }) => value === before) ? before : first;
   if (kept !== null) select.value = kept;
@@ -85,7 +123,10 @@ export function offer(select, choices, first = null) {
 // The name of what the table holds the others against.
 export const baseline = () => document.getElementById("comparison").dataset.baseline;
 
-export const value = (section, name) => section.querySelector(`[data-ask="${name}"]`).value;
+export function value(section, name) {
+  const field = section.querySelector(`[data-ask="${name}"]`);
+  return field.dataset.wanted ?? field.value;
+}
 
 export function row(cells, head = 0) {
   const element = document.createElement("tr");
@@ -108,20 +149,4 @@ export function notes(place, texts) {
     element.append(symbols(text));
     return element;
   }));
-}
-
-// Λ_max and BS_max with their index set below.
-export function symbols(text) {
-  const holder = document.createElement("span");
-  for (const part of text.split(/(\b[A-Z]{1,2}_[a-z-]+|[ΘΛΦ]_[a-z-]+)/)) {
-    const [, symbol, index] = part.match(/^([A-ZΘΛΦ]{1,2})_([a-z-]+)$/) ?? [];
-    if (!symbol) {
-      holder.append(part);
-      continue;
-    }
-    const below = document.createElement("sub");
-    below.textContent = index;
-    holder.append(symbol, below);
-  }
-  return holder;
 }

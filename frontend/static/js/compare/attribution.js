@@ -3,7 +3,8 @@ import { mount } from "../charts/base.js";
 import { shapley, signed as withSign, steps as stepChart } from "../charts/waterfall.js";
 import { boundBy, percent, written } from "../format.js";
 import { mark } from "../mark.js";
-import { Analysis, baseline, notes, offer, row, symbols, value } from "./analysis.js";
+import { symbols } from "../symbols.js";
+import { Analysis, baseline, notes, offer, row, value } from "./analysis.js";
 
 export const write = { lambda_max_rps: written(3), usd_per_million_tokens: written(4), ttft_p90_s: written(2) };
 const ofTheGain = (share) => (Math.abs(share) < 0.0005 ? "0.0" : percent(share).replace("-", "−"));
@@ -11,11 +12,15 @@ const signed = (metric) => (number) => (number == null ? "–" : withSign(number
 
 export function attribution(section) {
   const charts = { shapley: mount("attribution-shapley", shapley), steps: mount("attribution-steps", stepChart) };
-  let order = null;
   let moved = null;
   section.addEventListener("change", ({ target }) => {
-    if (target.matches("[data-ask]")) order = null;
+    if (target.matches("[data-ask]")) arrange(null);
   }, { capture: true });
+
+  function arrange(next) {
+    order = next;
+    analysis.keep("order", next?.join(","));
+  }
 
   const analysis = new Analysis(section, {
     prepare(_, names) {
@@ -32,6 +37,12 @@ export function attribution(section) {
       const asked = { candidate: value(section, "candidate"), metric: value(section, "metric"), tuned: value(section, "tuned") === "true" };
       return order ? { ...asked, order } : asked;
     },
+    // Another size or baseline may differ in other causes.
+    outdated(fields) {
+      const was = order !== null && fields.includes("order");
+      if (was) arrange(null);
+      return was;
+    },
     show(answer) {
       section.querySelector("[data-sentence]").replaceChildren(symbols(answer.sentence));
       const isEmpty = Boolean(answer.undefined) || !answer.factors.length;
@@ -39,7 +50,7 @@ export function attribution(section) {
       if (isEmpty) return undefined;
       section.querySelector("[data-factors]").replaceChildren(...factors(answer), total(answer));
       section.querySelector("[data-steps]").replaceChildren(...stepRows(answer, section.dataset.stepUrl, (next, name) => {
-        order = next;
+        arrange(next);
         moved = name;
         analysis.ask();
       }));
@@ -49,6 +60,7 @@ export function attribution(section) {
       return Promise.all([charts.shapley.show(answer), charts.steps.show(answer)]);
     },
   });
+  let order = analysis.held("order")?.split(",") ?? null;
   return analysis;
 }
 

@@ -2,7 +2,8 @@
 import { mount } from "../charts/base.js";
 import { ratioMap } from "../charts/ratio-map.js";
 import { mark } from "../mark.js";
-import { Analysis, baseline, notes, offer, row, symbols, value } from "./analysis.js";
+import { symbols } from "../symbols.js";
+import { Analysis, baseline, notes, offer, row, value } from "./analysis.js";
 import { factor, unitOf, write } from "./units.js";
 
 const key = ({ input, moves_in: [only, other] }) => (other ? input : `${input}@${only}`);
@@ -17,11 +18,10 @@ const both = (section) => `${value(section, "first")} ${value(section, "second")
 export function breakEven(section) {
   const chart = mount("ratio-map", ratioMap);
   const select = (name) => section.querySelector(`[data-ask="${name}"]`);
-  const labelOf = (name) => select(name).selectedOptions[0].label;
+  const labelOf = (name) => select(name).selectedOptions[0]?.label ?? value(section, name);
   let pair = "";
 
-  const isSame = (one, other) => select(one).value !== "" && select(one).value === select(other).value;
-  const markAs = (name, isWrong) => select(name).setAttribute("aria-invalid", String(isWrong));
+  const isSame = (one, other) => value(section, one) !== "" && value(section, one) === value(section, other);
 
   return new Analysis(section, {
     prepare(_, names) {
@@ -31,19 +31,24 @@ export function breakEven(section) {
     },
     // One figure on both axes would be moved by both; the figures of another pair may be others.
     mistake() {
-      const isOne = isSame("first", "second");
-      const isTwice = !isOne && pair === both(section) && isSame("x", "y");
-      markAs("second", isOne);
-      markAs("y", isTwice);
-      if (isOne) return `Choose two different deployments: ${labelOf("second")} is held against itself.`;
-      return isTwice ? `Over … and …: choose two different figures; ${labelOf("y")} is on both axes.` : null;
+      if (isSame("first", "second")) return { field: select("second"), text: `Choose two different deployments: ${labelOf("second")} is held against itself.` };
+      if (![both(section), ""].includes(pair) || !isSame("x", "y")) return null;
+      return { field: select("y"), text: `Over … and …: choose two different figures; ${labelOf("y")} is on both axes.` };
     },
     asked() {
       const [first, second] = ["first", "second"].map((name) => value(section, name));
-      // The figures of another pair may be others.
-      const axes = pair === both(section) ? { ...axis(section, "x"), ...axis(section, "y") } : {};
+      // The figures of another pair may be others; at first they are those of the address.
+      const axes = [both(section), ""].includes(pair) ? { ...axis(section, "x"), ...axis(section, "y") } : {};
       pair = both(section);
       return { first, second, outcome: value(section, "outcome"), ...axes };
+    },
+    outdated(fields) {
+      const axes = fields.some((field) => /^[xy]\b/.test(field)) ? ["x", "y"].map(select).filter(({ value: chosen, dataset }) => chosen || dataset.wanted) : [];
+      for (const list of axes) {
+        delete list.dataset.wanted;
+        list.replaceChildren();
+      }
+      return axes.length > 0;
     },
     show(answer) {
       for (const side of ["x", "y"]) {

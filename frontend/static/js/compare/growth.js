@@ -3,6 +3,7 @@ import { mount } from "../charts/base.js";
 import { growthChart } from "../charts/growth.js";
 import { boundBy, gbps, percent, rate, tokens } from "../format.js";
 import { mark } from "../mark.js";
+import { symbols } from "../symbols.js";
 import { Analysis, notes, row, value } from "./analysis.js";
 import { factor } from "./units.js";
 
@@ -14,14 +15,14 @@ export function growth(section) {
   const chart = mount("growth", growthChart);
   return new Analysis(section, {
     mistake() {
-      const wrong = ["traffic", "chips"].map((name) => section.querySelector(`[data-ask="${name}"]`)).find((field) => !isList(numbers(field.value)));
-      return wrong && `${wrong.getAttribute("aria-label")}: must be 1 to ${LONGEST} numbers from 1/64 to ${MOST}, such as 1, 2, 4.`;
+      const field = ["traffic", "chips"].map((name) => section.querySelector(`[data-ask="${name}"]`)).find((each) => !isList(numbers(each.value)));
+      return field && { field, text: `${field.getAttribute("aria-label")}: must be 1 to ${LONGEST} numbers from 1/64 to ${MOST}, such as 1, 2, 4.` };
     },
     asked: () => ({ traffic: numbers(value(section, "traffic")), chips: numbers(value(section, "chips")), remote_only: value(section, "remote_only") === "true", retuned: value(section, "retuned") === "true" }),
     show(answer) {
       section.querySelector("[data-sentences]").replaceChildren(...answer.scenarios.map(({ title, sentence, base_rps: base, base: from }) => {
         const item = document.createElement("li");
-        item.textContent = `${title}: ${sentence} Traffic × 1 is ${rate(base)} req/s, ${from.replace("traffic.rate_rps", "the rate of its traffic").replace("_max", "max")}.`;
+        item.append(symbols(`${title}: ${sentence} Traffic × 1 is ${rate(base)} req/s, ${from.replace("traffic.rate_rps", "the rate of its traffic")}.`));
         return item;
       }));
       section.querySelector("[data-cells]").replaceChildren(...answer.scenarios.flatMap(lines));

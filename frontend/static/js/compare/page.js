@@ -3,14 +3,13 @@ import { Loop } from "../whatif.js";
 import { leadToMistakes } from "../mistakes.js";
 import { analyses } from "./analyses.js";
 import { chooseByTyping, follow } from "./simulation.js";
-import { View } from "./view.js";
+import { view } from "./view.js";
 import { DeploymentControls } from "./whatif.js";
 
 const form = document.querySelector("[data-view]");
 const panel = document.querySelector("[data-whatif-panel]");
 const problem = form.querySelector("[data-view-error]");
 const { scenarios } = JSON.parse(document.getElementById("whatif-data").textContent);
-const view = new View();
 const charts = analyses(document.querySelector("[data-analyses]"));
 const PATIENCE_MS = 20000;
 const MAY_BE_NONE = /^(link\.|usd_per_kwh$|pue$)/;
@@ -23,8 +22,9 @@ async function ask(query) {
   });
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
   const fresh = page.getElementById("comparison");
-  if (!fresh) throw new Error([...page.querySelectorAll(".alert-box li")].map((item) => item.textContent).join(" ") || `The server answered ${response.status}.`);
-  return page;
+  if (fresh) return page;
+  const mistakes = [...page.querySelectorAll(".alert-box li")].map(({ dataset: { field, message }, textContent: text }) => ({ field, message, text }));
+  throw Object.assign(new Error(`The server answered ${response.status}.`), mistakes.length ? { mistakes } : {});
 }
 
 // The prices that hold, with their sources; what somebody types, or has typed wrongly, is left alone.
@@ -53,24 +53,31 @@ const loop = new Loop(
     document.getElementById("comparison").replaceWith(document.adoptNode(page.getElementById("comparison")));
     showPrices(page);
     showRest(page);
-    say("");
+    say([]);
     requestAnimationFrame(() => { panel.dataset.whatifMs = (performance.now() - since).toFixed(1); });
     charts.show(read("compare-spec"), read("compare-names"));
   },
-  (error) => say(error.message),
+  (error) => say(error.mistakes ?? [{ text: error.message }]),
 );
 
-function say(text) {
-  problem.textContent = text;
-  document.getElementById("comparison").toggleAttribute("data-stale", text !== "");
+// What is wrong with a price stands beside it, everything else below all of them.
+function say(mistakes) {
+  for (const field of form.querySelectorAll("[data-price]")) {
+    const told = mistakes.filter((mistake) => mistake.field === field.name).map(({ message }) => message).join(" ");
+    document.getElementById(`${field.name}-error`).textContent = told;
+    field.ariaInvalid = told ? "true" : null;
+  }
+  problem.textContent = mistakes.filter(({ field }) => !("price" in (form.elements[field]?.dataset ?? {}))).map(({ text }) => text).join(" ");
+  document.getElementById("comparison").toggleAttribute("data-stale", mistakes.length > 0);
 }
 
 const refresh = () => loop.want(view.text);
 
 form.addEventListener("submit", (event) => event.preventDefault());
 form.addEventListener("input", ({ target }) => {
-  if (target.type === "number" && target.value !== "" && !target.checkValidity()) return say(`${target.labels[0].textContent}: must be a number, 0 or more.`);
-  if (target.type === "number" && target.value === "" && target.validity.badInput) return say(`${target.labels[0].textContent}: must be a number.`);
+  const { name: field, validity } = target;
+  if (target.type === "number" && target.value !== "" && !validity.valid) return say([{ field, message: "must be a number, 0 or more" }]);
+  if (target.type === "number" && target.value === "" && validity.badInput) return say([{ field, message: "must be a number" }]);
   if (target.value === "" && MAY_BE_NONE.test(target.name)) view.empty(target.name);
   else view.set(target.name, target.value);
   return refresh();

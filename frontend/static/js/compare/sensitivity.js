@@ -1,7 +1,8 @@
 // The tornado: what every figure of a deployment does to what it carries, costs, and how soon it answers.
 import { mount } from "../charts/base.js";
 import { tornado } from "../charts/tornado.js";
-import { Analysis, notes, offer, row, symbols, value } from "./analysis.js";
+import { symbols } from "../symbols.js";
+import { Analysis, notes, offer, row, value } from "./analysis.js";
 import { factor, unitOf, write } from "./units.js";
 
 const OUTCOMES = ["lambda_max_rps", "usd_per_million_tokens", "ttft_p90_s", "ttft_p90_loaded_s"];
@@ -19,7 +20,7 @@ export function sensitivity(section) {
     },
     asked() {
       const scenario = value(section, "scenario");
-      if (scenario !== shown) ranges.clear();
+      if (shown !== null && scenario !== shown) forget();
       shown = scenario;
       const own = [...ranges].map(([input, [low, high]]) => ({ input, low, high }));
       return { scenario, share: Number(value(section, "share")) / PERCENT, retuned: value(section, "retuned") === "true", loaded: value(section, "loaded") === "true", ...(own.length ? { ranges: own } : {}) };
@@ -42,8 +43,24 @@ export function sensitivity(section) {
     if (fields.some((input) => input.value === "" && !input.validity.badInput)) ranges.delete(line.dataset.input);
     else if (fields.every((input) => input.checkValidity()) && high > low) ranges.set(line.dataset.input, [low, high]);
     else return analysis.say(`${line.querySelector("th").textContent}: needs two factors from ${LEAST} to ${MOST}, the lowest below the highest.`);
+    keep();
     return analysis.ask();
   });
+
+  // All of them in one field of the address: INPUT:LOW:HIGH, one after another.
+  function keep() {
+    analysis.keep("ranges", [...ranges].map(([input, factors]) => [input, ...factors].join(":")).join(","));
+  }
+
+  function forget() {
+    ranges.clear();
+    keep();
+  }
+
+  for (const each of analysis.held("ranges")?.split(",") ?? []) {
+    const [input, low, high] = each.split(":");
+    ranges.set(input, [Number(low), Number(high)]);
+  }
   return analysis;
 }
 

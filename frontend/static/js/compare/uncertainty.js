@@ -3,7 +3,8 @@ import { mount } from "../charts/base.js";
 import { spread } from "../charts/spread.js";
 import { percent, written } from "../format.js";
 import { mark } from "../mark.js";
-import { Analysis, notes, row, symbols, value } from "./analysis.js";
+import { symbols } from "../symbols.js";
+import { Analysis, notes, row, value } from "./analysis.js";
 import { unitOf, write } from "./units.js";
 
 const PERCENT = 100;
@@ -21,7 +22,7 @@ export function uncertainty(section) {
     show(answer) {
       for (const field of fields) field.value ||= String(Number((answer.assumptions.sigmas[field.dataset.kind] * PERCENT).toPrecision(6)));
       const outcome = answer.outcomes.find((each) => each.outcome === value(section, "outcome"));
-      section.querySelector("[data-sentence]").textContent = sentence(answer, outcome);
+      section.querySelector("[data-sentence]").replaceChildren(symbols(sentence(answer, outcome)));
       section.querySelector("[data-beaten]").replaceChildren(heading(answer));
       section.querySelector("[data-beats]").replaceChildren(...answer.scenarios.map((_, at) => beats(answer, outcome, at)));
       section.querySelector("[data-inputs]").replaceChildren(...answer.inputs.map((input) => figure(input, answer)));
@@ -32,9 +33,9 @@ export function uncertainty(section) {
 }
 
 function sentence({ scenarios, draws }, { best, best_error: error, label }) {
-  if (best.some((share) => share === null)) return `${label.replace("_", "")} is not known of all of them.`;
+  if (best.some((share) => share === null)) return `${label} is not known of all of them.`;
   const first = best.indexOf(Math.max(...best));
-  return `${scenarios[first].title} is best in ${label.replace("_", "")} in ${percent(best[first])} % of ${written(0)(draws)} draws (± ${tenths(error[first])}).`;
+  return `${scenarios[first].title} is best in ${label} in ${percent(best[first])} % of ${written(0)(draws)} draws (± ${tenths(error[first])}).`;
 }
 
 function heading({ scenarios }) {

@@ -27,6 +27,3 @@ export function write(unit, value) {
 }
 
 export const factor = (value) => (value == null ? "–" : plain.format(value));
-
-// As plain text, which knows no indices: Nprfaas.
-export const flat = (text) => text.replaceAll("_", "");

@@ -45,3 +45,6 @@ export class View {
     }, WRITE_AFTER_MS);
   }
 }
+
+// One address, one view: the table's controls and those of what is worked out beside it write into the same.
+export const view = new View();
