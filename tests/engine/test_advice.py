@@ -276,8 +276,19 @@ def carries(before, now_s, egress_bps=4e9, **changes):
 
 def test_what_a_congested_link_carried_is_believed_for_a_while():
     _, before = congested(range(11))
-    found = [carries(before, now, egress)[0] for now, egress in ((100.0, 4e9), (100.0, 9e9), (311.0, 4e9))]
-    assert found == [6e9, 9e9, 100e9]
+    found = [carries(before, now, egress)[0] for now, egress in ((100.0, 4e9), (100.0, 7e9), (311.0, 4e9))]
+    assert found == [6e9, 7e9, 100e9]
+
+
+def test_a_link_over_which_far_more_crosses_than_all_it_carried_is_as_good_as_it_is_said_to_be():
+    """Not while anything waits, as what crosses may just then have grown; nor where nothing is said of it."""
+    _, before = congested(range(11))
+    assert carries(before, 100.0, 9e9, queues=Queues(0, 0, 0, 0))[0] == 100e9
+    assert carries(before, 100.0, 9e9, queues=Queues(0, 1, 0, 0))[0] == 9e9
+    assert carries(before, 100.0, 9e9, queues=Queues(0, 0, 0, 0), capacity_bps=None)[0] == 9e9
+    for now, egress_bps in ((90.0, 7e9), (95.0, 7.1e9)):  # what was seen to cross since is no limit
+        before = carries(before, now, egress_bps)[1]
+    assert carries(before, 100.0, 7.3e9, queues=Queues(0, 0, 0, 0))[0] == 100e9
 
 
 def test_a_link_that_proves_to_be_as_it_was_is_believed_twice_as_long():

@@ -17,6 +17,7 @@ from tests.engine.closed_loops import (
     ONSET_S,
     RATE_RPS,
     RETURN_S,
+    SEED,
     SETTLED_S,
     STEP,
     brown_out,
@@ -80,6 +81,15 @@ def test_t_returns_after_the_link_does_and_ttft_with_it(loop):
         assert after == pytest.approx(before, rel=0.15)
     before, after = pooled(found, 300, ONSET_S, 0.99), pooled(found, RETURN_S + 400, RETURN_S + 1500, 0.99)
     assert after == pytest.approx(before, rel=0.2)
+
+
+def test_t_returns_without_being_told_of_it_once_more_crosses_than_the_link_is_believed_to_carry():
+    """In this run the link was found congested anew shortly before, and is believed to be for twenty minutes."""
+    course = follow(brown_out(), Loop(every_s=5, tells_capacity=False), RETURN_S + 600, SEED, 5)
+    before, after = course.threshold(ONSET_S - 1, ONSET_S)[0], course.threshold(RETURN_S + 200, RETURN_S + 600)
+    assert after == pytest.approx(before, rel=0.15)
+    found = turns(course.threshold(ONSET_S + SETTLED_S, RETURN_S), STEP)
+    assert found.size <= MOST_TURNS_PER_HOUR * (RETURN_S - ONSET_S - SETTLED_S) / 3600
 
 
 def test_nothing_is_gained_by_a_static_threshold_that_is_known_beforehand():

@@ -16,6 +16,8 @@ ROOM = 0.78
 CLOSER = 0.95
 """The same of what a step down would make of it by the formulas, where they tell."""
 RISE = 1.02
+REFUTED = 1.2
+"""Times what a congested link was seen to carry, that cross while nothing waits: it carries more now."""
 LEAST_BPS = 1.0
 """A link that carries less is down."""
 MOST_HOLDS = 8.0
@@ -49,11 +51,13 @@ def link_carries(observed: Observed, options: Options, before: Remembered) -> tu
     before = before._replace(congested_since_s=since_s, told_bps=observed.capacity_bps)
     if observed.achieved_bps is not None:
         seen, at_s = observed.achieved_bps, now_s
+        before = before._replace(congested_bps=seen)
     elif observed.egress_bps is not None and now_s >= since_s + options.window_s:
         if seen is None:
             before = before._replace(holds_s=_hold(observed, options, before))
         weight = 1.0 if seen is None else -math.expm1(-(now_s - at_s) / options.window_s)
         seen, at_s = observed.egress_bps * weight + (seen or 0.0) * (1 - weight), now_s
+        before = before._replace(congested_bps=seen)
     elif seen is not None and observed.egress_bps is not None:
         seen = max(seen, observed.egress_bps)
     known = [bps if bps >= LEAST_BPS else 0.0 for bps in (observed.capacity_bps, seen) if bps is not None]
@@ -68,9 +72,22 @@ def _forgotten(observed: Observed, options: Options, before: Remembered) -> Reme
         return before._replace(achieved_bps=None, holds_s=0.0, congested_since_s=math.inf)
     if before.achieved_bps is None:
         return before
+    if _is_refuted(observed, before):
+        return before._replace(achieved_bps=None, forgot_at_s=observed.now_s)
     if observed.now_s - before.achieved_at_s > max(before.holds_s, options.hold_s):
         return before._replace(achieved_bps=None, forgot_at_s=observed.now_s)
     return before
+
+
+def _is_refuted(observed: Observed, before: Remembered) -> bool:
+    """Whether far more crosses than all that the link carried when it was short, and nothing waits for it.
+
+    Where nothing else is known of the link, the most that was seen to cross is as good as anything.
+    """
+    if observed.egress_bps is None or before.congested_bps is None or observed.capacity_bps is None:
+        return False
+    waits = observed.queues.link is not None and observed.queues.link >= 1
+    return not waits and not is_congested(observed) and observed.egress_bps > REFUTED * before.congested_bps
 
 
 def _hold(observed: Observed, options: Options, before: Remembered) -> float:

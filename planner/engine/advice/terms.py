@@ -376,7 +376,9 @@ class Remembered(NamedTuple):
     achieved_bps: float | None = None
     """What the link was last seen to carry while it was congested, ..."""
     achieved_at_s: float = -math.inf
-    """... and when."""
+    """... and when; ..."""
+    congested_bps: float | None = None
+    """... without what was seen to cross since."""
     congested_since_s: float = math.inf
     """Since when more wants to cross than does, ..."""
     told_bps: float | None = None
