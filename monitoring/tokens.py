@@ -1,22 +1,24 @@
-"""Secrets by which sources are known: made, replaced without a gap, taken back. Only their hashes are kept."""
+"""Secrets by which sources and hooks are known: made, replaced without a gap, taken back. Only hashes are kept."""
 
 from __future__ import annotations
 
 import hashlib
 import secrets
+from typing import overload
 
 from django.db import transaction
 
-from monitoring.models import Source, Token
+from monitoring.models import Hook, HookToken, Source, Token
+from monitoring.models.secrets import Secret
 
 BYTES = 32
 HINT = 6
 MOST_AT_ONCE = 2
-"""Of a source: the one in use, and the one that takes its place."""
+"""Of a source or a hook: the one in use, and the one that takes its place."""
 
 
 class TooMany(ValueError):
-    """A source has as many tokens as it may have: one must be revoked first."""
+    """There are as many tokens as there may be: one must be revoked first."""
 
 
 def digest(secret: str) -> str:
@@ -24,16 +26,20 @@ def digest(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def create(source: Source) -> tuple[Token, str]:
+@overload
+def create(owner: Source) -> tuple[Token, str]: ...
+@overload
+def create(owner: Hook) -> tuple[HookToken, str]: ...
+def create(owner: Source | Hook) -> tuple[Token | HookToken, str]:
     """A new token and its secret, which nobody can see again. Raises TooMany."""
     secret = secrets.token_urlsafe(BYTES)
     with transaction.atomic():
-        Source.objects.select_for_update().get(pk=source.pk)  # two at the same time count one another
-        if source.tokens.count() >= MOST_AT_ONCE:
-            raise TooMany(f"{source} has {MOST_AT_ONCE} tokens already: revoke one of them first")
-        return Token.objects.create(source=source, digest=digest(secret), hint=secret[:HINT]), secret
+        type(owner).objects.select_for_update().get(pk=owner.pk)  # two at the same time count one another
+        if owner.tokens.count() >= MOST_AT_ONCE:
+            raise TooMany(f"{owner} has {MOST_AT_ONCE} tokens already: revoke one of them first")
+        return owner.tokens.create(digest=digest(secret), hint=secret[:HINT]), secret
 
 
-def revoke(token: Token) -> None:
+def revoke(token: Secret) -> None:
     """From now on nothing is taken with it; connections that were opened with it end within seconds."""
     token.delete()

@@ -11,9 +11,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from frontend.live_alerts.forms import HookForm
 from frontend.live_alerts.rows import at
-from monitoring import tokens
-from monitoring.alerts.hooks import registry
-from monitoring.models import Hook, HookToken
+from frontend.pages import live_tokens
+from monitoring.models import Hook
 
 
 @login_required
@@ -45,9 +44,8 @@ def _page(request: HttpRequest, hook: Hook, secret: str = "") -> HttpResponse:
         "hook": hook,
         "seen": at(hook.last_seen_ms),
         "failed": at(hook.last_error_ms),
-        "secret": secret,
-        "most_tokens": tokens.MOST_AT_ONCE,
         "address": f"{request.scheme}://{request.get_host()}",
+        **live_tokens.shown(secret),
     }
     return render(request, "live/alerts/hook.html", context)
 
@@ -67,25 +65,14 @@ def switch_live_hook(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 def new_live_hook_token(request: HttpRequest, name: str) -> HttpResponse:
     """The page with a new token, which no other page will ever show."""
-    hook = get_object_or_404(Hook, name=name)
-    try:
-        _, secret = registry.new_token(hook)
-    except tokens.TooMany as problem:
-        messages.error(request, f"{problem}.")
-        return redirect("live-hook-page", name)
-    return _page(request, hook, secret)
+    return live_tokens.made(request, get_object_or_404(Hook, name=name), _page)
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
 def revoke_live_hook_token(request: HttpRequest, name: str, token_id: int) -> HttpResponse:
     """Asks first."""
-    token = get_object_or_404(HookToken, hook__name=name, pk=token_id)
-    if request.method == "POST":
-        token.delete()
-        messages.success(request, f"The token {token.hint}… is revoked.")
-        return redirect("live-hook-page", name)
-    return render(request, "live/alerts/hook_revoke.html", {"token": token, "hook": token.hook})
+    return live_tokens.revoked(request, get_object_or_404(Hook, name=name), token_id)
 
 
 @login_required

@@ -12,8 +12,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from frontend.live_sources import SourceForm, row
-from monitoring import quarantine, registry, tokens
-from monitoring.models import Source, Token
+from frontend.pages import live_tokens
+from monitoring import quarantine, registry
+from monitoring.models import Source
 
 MOST_SHOWN = 50
 """Of the frames that are set aside, the oldest."""
@@ -60,7 +61,7 @@ def live_source(request: HttpRequest, name: str) -> HttpResponse:
 
 def _page(request: HttpRequest, source: Source, secret: str = "") -> HttpResponse:
     shown = row(source, round(time.time() * 1000))
-    context = {"source": source, "row": shown, "secret": secret, "most_tokens": tokens.MOST_AT_ONCE}
+    context = {"source": source, "row": shown, **live_tokens.shown(secret)}
     context |= {"quarantined": source.quarantined.defer("payload")[:MOST_SHOWN], "aside": source.quarantined.count()}
     return render(request, "live/source.html", context)
 
@@ -95,22 +96,11 @@ def manage_quarantine(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 def new_live_token(request: HttpRequest, name: str) -> HttpResponse:
     """The page with a new token, which no other page will ever show."""
-    source = get_object_or_404(Source, name=name)
-    try:
-        _, secret = tokens.create(source)
-    except tokens.TooMany as problem:
-        messages.error(request, f"{problem}.")
-        return redirect("live-source-page", name)
-    return _page(request, source, secret)
+    return live_tokens.made(request, get_object_or_404(Source, name=name), _page)
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
 def revoke_live_token(request: HttpRequest, name: str, token_id: int) -> HttpResponse:
     """Asks first."""
-    token = get_object_or_404(Token, source__name=name, pk=token_id)
-    if request.method == "POST":
-        tokens.revoke(token)
-        messages.success(request, f"The token {token.hint}… is revoked.")
-        return redirect("live-source-page", name)
-    return render(request, "live/revoke.html", {"token": token, "source": token.source})
+    return live_tokens.revoked(request, get_object_or_404(Source, name=name), token_id)

@@ -233,7 +233,7 @@ class HookTokensView(APIView):
     )
     def post(self, request: Request, name: str) -> Response:
         try:
-            token, secret = registry.new_token(get_object_or_404(Hook, name=name))
+            token, secret = tokens.create(get_object_or_404(Hook, name=name))
         except tokens.TooMany as problem:
             raise ValidationError({"detail": str(problem)}) from problem
         return Response({**HookTokenSerializer(token).data, "token": secret}, status.HTTP_201_CREATED)

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from monitoring import tokens
 from monitoring.alerts.hooks import alertmanager, grafana, registry
 from monitoring.alerts.hooks.events import Malformed
 from monitoring.models import Hook, HookToken, Note, Watch
@@ -35,7 +36,7 @@ RESOLVED = changed(status="resolved", endsAt="2026-11-30T00:05:00+00:00")
 
 def hook(kind="alertmanager", name="am", **fields):
     found = Hook.objects.create(name=name, kind=kind, **fields)
-    return found, registry.new_token(found)[1]
+    return found, tokens.create(found)[1]
 
 
 def posted(client, path, body, secret=""):

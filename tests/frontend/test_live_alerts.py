@@ -232,7 +232,9 @@ def test_the_list_of_alerts_says_that_a_receiver_is_not_reached(planner):
 def test_a_hook_is_made_given_a_token_that_is_shown_once_and_removed(planner):
     answer = planner.post("/live/alerts/hooks/new/", {"name": "am", "kind": "alertmanager", "watch": ""})
     assert answer.headers.get("Location") == "/live/alerts/hooks/am/", text(answer)
-    page = text(planner.post("/live/alerts/hooks/am/tokens/"))
+    answer = planner.post("/live/alerts/hooks/am/tokens/")
+    assert "no-store" in answer.headers["Cache-Control"]
+    page = text(answer)
     secret = re.search(r"data-secret>([^<]+)<", page)[1]
     token = HookToken.objects.get()
     assert secret.startswith(token.hint)

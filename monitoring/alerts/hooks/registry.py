@@ -1,8 +1,7 @@
-"""Hooks: what may be said of one, its tokens, and who is known by which."""
+"""Hooks: what may be said of one, and which is known by a token."""
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -58,18 +57,7 @@ def mistakes(said: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
-# --- tokens ------------------------------------------------------------------------------------------------------
-
-
-def new_token(hook: Hook) -> tuple[HookToken, str]:
-    """A new token and its secret, which nobody can see again. Raises tokens.TooMany."""
-    secret = secrets.token_urlsafe(tokens.BYTES)
-    with transaction.atomic():
-        Hook.objects.select_for_update().get(pk=hook.pk)  # two at the same time count one another
-        if hook.tokens.count() >= tokens.MOST_AT_ONCE:
-            raise tokens.TooMany(f"{hook} has {tokens.MOST_AT_ONCE} tokens already: revoke one of them first")
-        row = HookToken.objects.create(hook=hook, digest=tokens.digest(secret), hint=secret[: tokens.HINT])
-    return row, secret
+# --- known by a token -------------------------------------------------------------------------------------------------
 
 
 def find(secret: str) -> Hook | None:
