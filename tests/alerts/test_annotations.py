@@ -5,7 +5,7 @@ import json
 import pytest
 
 from monitoring import tokens
-from monitoring.alerts.hooks import alertmanager, grafana, registry
+from monitoring.alerts.hooks import alertmanager, grafana
 from monitoring.alerts.hooks.events import Malformed
 from monitoring.models import Hook, HookToken, Note, Watch
 from tests.alerts.snapshots import T0

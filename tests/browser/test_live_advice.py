@@ -29,6 +29,20 @@ def test_what_is_and_what_should_be_stand_side_by_side(screen):
     expect(here.page.locator('[data-cell="alerts"] a')).to_have_attribute("href", "/live/alerts/")
     expect(here.page.locator("[data-alerts] tbody a")).to_have_attribute("href", "/live/alerts/7/")
 
+    # On a phone all of it is seen at once, the reason first.
+    here.page.set_viewport_size({"width": 390, "height": 844})
+    for place in ("[data-sentence]", *(f'[data-cell="{name}"]' for name in ("threshold", "split", "binding", "alerts"))):
+        expect(here.page.locator(place)).to_be_in_viewport(ratio=1)
+    expect(here.page.locator("[data-link-cell]")).to_be_in_viewport(ratio=1)
+    # What was recommended before is read there without scrolling sideways.
+    here.page.locator("[data-advice] summary").click()
+    here.page.locator("[data-log]").click()
+    log = here.page.locator("[data-log-table]")
+    expect(log.locator('tbody tr:last-child [data-out="split"]')).to_have_text("3 / 5 → 4 / 4")
+    expect(log.locator("tbody tr").last).to_contain_text("Keep t at 19.6K.")
+    assert log.evaluate("each => each.parentElement.scrollWidth <= each.parentElement.clientWidth")
+    here.page.locator('[data-dialog="log"]').get_by_role("button", name="Close").click()
+
     # What nobody tells is unknown, and what is not valid is not recommended.
     now = here.fake.stored[-1]["watches"][0]
     unknown = {"value": None, "ts_ms": None, "age": "absent", "origin": "unknown", "by": ""}

@@ -26,7 +26,7 @@ export async function showRouter(watchUrl, kind) {
 // --- the audit log ------------------------------------------------------------------------------------------------
 
 const MOST_LOGGED = 50;
-const LOGGED = [["time", "text"], ["t", ""], ["split", ""], ["why", "text wrap"]];
+const LOGGED = [["time", "text"], ["t", "", "t"], ["split", "", "prefill / decode"], ["why", "text wrap"]];
 const threshold = ({ threshold_tokens: t }) => (t == null ? "–" : tokens(t));
 const count = (value) => (value == null ? "?" : tokens(value));
 const split = ({ instances }) => (instances?.prefill == null && instances?.decode == null ? "–" : `${count(instances.prefill)} / ${count(instances.decode)}`);
@@ -59,7 +59,7 @@ export async function showLog(watchUrl, zone, end) {
 
 // --- the refit ----------------------------------------------------------------------------------------------------
 
-const COLUMNS = [["profile", "text"], ["requests", ""], ["range", "text"], ["ratio", ""], ["before", ""], ["after", ""]];
+const COLUMNS = [["profile", "text wrap"], ["requests", "", "requests"], ["range", "text", "tokens"], ["ratio", "", "observed over predicted"], ["before", "", "prefill, s, before"], ["after", "", "after"]];
 
 // Seconds of a curve at a length, between its points as on doubly logarithmic paper.
 function at({ tokens: lengths, seconds: times }, length) {

@@ -45,12 +45,14 @@ export function keyed(parent, items, key, make, show) {
   for (const gone of there.values()) gone.remove();
 }
 
+// `cells` are [name, class, label]; the label stands before the value where a row is a card.
 export function row(cells) {
   const made = document.createElement("tr");
-  for (const [name, className] of cells) {
+  for (const [name, className, label] of cells) {
     const cell = document.createElement("td");
     cell.dataset.out = name;
     if (className) cell.className = className;
+    if (label) cell.dataset.label = label;
     made.append(cell);
   }
   return made;
