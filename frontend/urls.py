@@ -37,6 +37,13 @@ from frontend.pages.live_alert_rules import (
     switch_live_alert_rule,
 )
 from frontend.pages.live_alerts import acknowledge_live_alert, live_alert, live_alerts
+from frontend.pages.live_annotations import (
+    change_live_annotation,
+    end_live_annotation,
+    live_annotations,
+    new_live_annotation,
+    remove_live_annotation,
+)
 from frontend.pages.live_hooks import (
     live_hook,
     live_hooks,
@@ -149,6 +156,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("live/alerts/receivers/<slug:name>/change/", change_live_receiver, name="change-live-receiver"),
     path("live/alerts/receivers/<slug:name>/test/", test_live_receiver, name="test-live-receiver"),
     path("live/alerts/receivers/<slug:name>/remove/", remove_live_receiver, name="remove-live-receiver"),
+    path("live/alerts/annotations/", live_annotations, name="live-annotations"),
+    path("live/alerts/annotations/new/", new_live_annotation, name="new-live-annotation"),
+    path("live/alerts/annotations/<int:note_id>/", change_live_annotation, name="change-live-annotation"),
+    path("live/alerts/annotations/<int:note_id>/end/", end_live_annotation, name="end-live-annotation"),
+    path("live/alerts/annotations/<int:note_id>/remove/", remove_live_annotation, name="remove-live-annotation"),
     path("live/alerts/hooks/", live_hooks, name="live-hooks"),
     path("live/alerts/hooks/new/", new_live_hook, name="new-live-hook"),
     path("live/alerts/hooks/<slug:name>/", live_hook, name="live-hook-page"),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from django.db.models import Q, QuerySet
+
 from monitoring.alerts.rules import LABEL, Wrong
 from monitoring.live.messages import NoteNow
 from monitoring.live.watched import EVERYTHING
@@ -14,6 +16,8 @@ FIELDS = ("ts_ms", "end_ms", "kind", "text", "tags", "watch")
 BY_HAND = (Note.Kind.NOTE, Note.Kind.DEPLOY, Note.Kind.THRESHOLD, Note.Kind.MAINTENANCE, Note.Kind.INCIDENT)
 """What may be said; the other kinds are of what other systems or our own alerts tell."""
 LONGEST, MOST_TAGS, LONGEST_TAG = 1000, 20, 200
+END_OF_TIME_MS = 2**53
+"""No annotation begins later."""
 LATEST = 20
 """So many a snapshot has."""
 
@@ -81,10 +85,25 @@ def _of_watch(said: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "watch", f"must be the name of a watch, or empty for all, got {watch!r:.100}"
 
 
+def reaching(start_ms: int, end_ms: int, watch: str = "", kind: str = "") -> QuerySet[Note]:
+    """Those that reach into a window, the newest first; of a watch, and of all; of a kind."""
+    ends = Q(end_ms__gte=start_ms) | Q(is_open=True) | Q(end_ms=None, ts_ms__gte=start_ms)
+    found = Note.objects.filter(ends, ts_ms__lt=end_ms)
+    if watch:
+        found = found.filter(watch__in=("", watch))
+    return found.filter(kind=kind) if kind else found
+
+
 def latest() -> list[NoteNow]:
     """The latest few, the newest first."""
     rows = Note.objects.order_by("-ts_ms", "-pk")[:LATEST]
-    return [NoteNow(each.pk, each.ts_ms, each.end_ms, each.kind, each.text, each.watch) for each in rows]
+    return [NoteNow(each.pk, each.ts_ms, each.end_ms, each.kind, each.text, each.watch, each.is_open) for each in rows]
+
+
+def alert_of(note: Note) -> int | None:
+    """The number of the alert of ours whose span it is."""
+    system, _, number = (note.fingerprint or "").partition(":")
+    return int(number) if note.kind == Note.Kind.ALERT and system == "alert" and number.isdecimal() else None
 
 
 def fired(alert: Alert) -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import Q
 from django.shortcuts import get_object_or_404
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers, status
 from rest_framework.authentication import BaseAuthentication, BasicAuthentication, SessionAuthentication
-from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
+from rest_framework.exceptions import AuthenticationFailed, PermissionDenied, ValidationError
 from rest_framework.permissions import IsAuthenticatedOrReadOnly
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -132,12 +131,10 @@ class NotesView(_View):
         given = request.query_params
         start_ms, end_ms = window(given, now_ms())
         limit = whole(given, "limit", USUAL, 1, MOST)
-        reaches = Q(end_ms__gte=start_ms) | Q(is_open=True) | Q(end_ms=None, ts_ms__gte=start_ms)
-        found = Note.objects.filter(reaches, ts_ms__lt=end_ms)
-        if given.get("watch"):
-            found = found.filter(watch__in=("", given["watch"]))
-        if given.get("kind"):
-            found = found.filter(kind=given["kind"])
+        if given.get("kind") and given["kind"] not in Note.Kind.values:
+            allowed = ", ".join(Note.Kind.values)
+            raise ValidationError({"kind": f"must be one of {allowed}, got {given['kind'][:40]!r}"})
+        found = notes.reaching(start_ms, end_ms, given.get("watch", ""), given.get("kind", ""))
         rows = [as_json(each) for each in found[:limit]]
         return Response({"annotations": rows, "more": max(found.count() - limit, 0)})
 

@@ -226,7 +226,7 @@ class AlertNow(msgspec.Struct):
 
 
 class NoteNow(msgspec.Struct):
-    """An annotation: at a time, or from one to another."""
+    """An annotation: at a time, or from one to another; one that is open goes on."""
 
     id: int
     ts_ms: int
@@ -234,6 +234,7 @@ class NoteNow(msgspec.Struct):
     kind: str
     text: str
     watch: str = ""
+    is_open: bool = False
 
 
 class Snapshot(msgspec.Struct):

@@ -133,11 +133,11 @@ ALERT = {
 NOTES = [
     {
         "id": 3, "ts_ms": START_MS - 420_000, "end_ms": START_MS - 90_000, "kind": "typed",
-        "text": "provider works on the wan link", "watch": NAME,
+        "text": "provider works on the wan link", "watch": NAME, "is_open": False,
     },
     {
         "id": 4, "ts_ms": START_MS - 240_000, "end_ms": None, "kind": "alertmanager",
-        "text": "t set from 19,600 to 23,400", "watch": NAME,
+        "text": "t set from 19,600 to 23,400", "watch": NAME, "is_open": False,
     },
 ]  # fmt: skip
 WATCH = {

@@ -51,6 +51,8 @@ PAGES = {
     "new-live-silence": ["/live/alerts/silences/new/"],
     "live-receivers": ["/live/alerts/receivers/"],
     "new-live-receiver": ["/live/alerts/receivers/new/"],
+    "live-annotations": ["/live/alerts/annotations/"],
+    "new-live-annotation": ["/live/alerts/annotations/new/"],
     "live-hooks": ["/live/alerts/hooks/"],
     "new-live-hook": ["/live/alerts/hooks/new/"],
     "live-targets": ["/live/targets/"],
@@ -89,6 +91,7 @@ MADE = {
     "change-live-target", "change-live-pull", "remove-live-target", "remove-live-pull",
     "live-receiver-page", "change-live-receiver", "remove-live-receiver",
     "live-hook-page", "remove-live-hook", "revoke-live-hook-token", "live-alert-page",
+    "change-live-annotation", "remove-live-annotation",
 }  # fmt: skip
 NO_PAGES = {
     "home", "logout", "case-study-under-load", "keep-scenario", "archive-scenario", "scenario-file",
@@ -97,7 +100,7 @@ NO_PAGES = {
     "catalogue-whole", "catalogue-csv", "catalogue-file", "catalogue-archive", "catalogue-restore",
     "catalogue-restore-revision", "test-live-target", "test-live-pull",
     "acknowledge-live-alert", "switch-live-alert-rule", "end-live-silence", "test-live-receiver", "switch-live-hook",
-    "new-live-hook-token",
+    "new-live-hook-token", "end-live-annotation",
     "switch-live-source", "new-live-token", "remove-live-mapping", "manage-quarantine",
 }  # fmt: skip
 """Names of addresses that lead elsewhere, are downloads, or are only posted to. The API's own page is not among the
@@ -182,6 +185,8 @@ def made(server, half_hour):
     ):
         assert server.request("POST", f"/api/v1/live/{address}/", body).status == 201
     told = server.request("POST", "/api/v1/live/hooks/grafana-a/tokens/").document["id"]
+    note = server.request("POST", "/api/v1/live/annotations/", {"text": "router 1.4 rolled out", "tags": {"by": "ci"}})
+    sources += [f"/live/alerts/annotations/{note.document['id']}/{end}" for end in ("", "remove/")]
     sources += [f"/live/alerts/receivers/pager/{end}" for end in ("", "change/", "remove/")]
     sources += [f"/live/alerts/{fired(server)}/"]
     sources += [f"/live/alerts/hooks/grafana-a/{end}" for end in ("", "remove/", f"tokens/{told}/revoke/")]

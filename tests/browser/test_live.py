@@ -203,6 +203,24 @@ def test_links_that_come_and_go_and_a_server_that_begins_anew_do_not_break_it(sc
     expect(here.page.locator('[data-cell="offload"]')).to_have_attribute("data-age", "stale")
     expect(here.out("offload", "age")).to_have_text(re.compile(r"^stale: \d+ s old$"))
 
+    # However many events go on, so many are shown, and what they lie upon is shaded once.
+    events, way = here.page.locator("[data-events] tbody tr"), here.page.locator("[data-all-events]")
+    expect(way).to_have_text("All of them")
+    begun_ms = range(START_MS - 70_000, START_MS, 1000)
+    open_ones = [NOTES[1] | {"id": 100 + at, "is_open": True, "ts_ms": ms} for at, ms in enumerate(begun_ms)]
+    here.fake.notes = open_ones
+    here.fake.tick()
+    expect(events).to_have_count(50)
+    expect(way).to_have_text("The newest 50 of 72: all of them")
+    expect(way).to_have_attribute("href", re.compile(r"/annotations/\?start=2026-11-30T11%3A5\d.*&watch=case-study"))
+    expect(events.first).to_contain_text("goes on")
+    shapes = here.page.locator('[data-chart="egress"] .shapelayer path')
+    expect(shapes).to_have_count(50 + 1)  # where each began, and the shade
+    # What became of those that snapshots tell no more of is asked for.
+    here.fake.notes = [each | {"is_open": False, "end_ms": START_MS} for each in open_ones]
+    here.later(61_000)
+    expect(events.first).not_to_contain_text("goes on")
+
 
 def test_what_is_typed_is_sent_and_what_is_refused_stands_beside_its_field(screen):
     here = screen().open()

@@ -31,7 +31,10 @@ def test_what_is_and_what_should_be_stand_side_by_side(screen):
 
     # On a phone all of it is seen at once, the reason first.
     here.page.set_viewport_size({"width": 390, "height": 844})
-    for place in ("[data-sentence]", *(f'[data-cell="{name}"]' for name in ("threshold", "split", "binding", "alerts"))):
+    for place in (
+        "[data-sentence]",
+        *(f'[data-cell="{name}"]' for name in ("threshold", "split", "binding", "alerts")),
+    ):
         expect(here.page.locator(place)).to_be_in_viewport(ratio=1)
     expect(here.page.locator("[data-link-cell]")).to_be_in_viewport(ratio=1)
     # What was recommended before is read there without scrolling sideways.

@@ -1,10 +1,10 @@
 // Below the charts: alerts, events and the health of sources.
 import { attribute, hide, keyed, out, row, text } from "./dom.js";
+import { seenOf } from "./notes.js";
 import { DAY } from "./view.js";
 import { age, clock, moment, utc } from "./zone.js";
 
 const skew = new Intl.NumberFormat("en-US", { minimumFractionDigits: 1, maximumFractionDigits: 1, signDisplay: "exceptZero" });
-const MOST_EVENTS = 50;
 
 function list(name, items, key, cells, show) {
   const table = document.querySelector(`[data-${name}]`);
@@ -54,8 +54,20 @@ function changing(line, { id, kind }, isSignedIn) {
   return cell.append(button);
 }
 
-export function showEvents({ notes, start, end, view, isSignedIn }) {
-  const seen = notes.filter(({ ts_ms: from, until }) => from <= end && (until ?? from) >= start).sort((a, b) => b.ts_ms - a.ts_ms).slice(0, MOST_EVENTS);
+// The rest is on a page of its own, which is led to with what is looked at.
+function leadToAll({ seen, all }, unheard, { view, start, end }) {
+  const link = document.querySelector("[data-all-events]");
+  if (!link) return;
+  const asked = { start: new Date(start).toISOString(), ...(view.end === null ? {} : { end: new Date(end).toISOString() }), ...(view.watch ? { watch: view.watch } : {}) };
+  const is = all + unheard > seen.length;
+  attribute(link, "href", `${link.dataset.allEvents}${is ? `?${new URLSearchParams(asked)}` : ""}`);
+  text(link, is ? `The newest ${seen.length} of ${all + unheard}: all of them` : "All of them");
+}
+
+export function showEvents({ notes, unheardNotes, start, end, view, isSignedIn, isStored }) {
+  const found = seenOf(notes, start, end);
+  const { seen } = found;
+  leadToAll(found, unheardNotes, { view: { ...view, watch: isStored ? view.watch : "" }, start: Math.floor(start / 60_000) * 60_000, end });
   const cells = [["number", ""], ["time", "text"], ["kind", "text"], ["what", "text wrap"], ["do", "text no-kiosk"]];
   list("events", seen, ({ id }) => id, cells, (line, note) => {
     out(line, "number", String(note.number));

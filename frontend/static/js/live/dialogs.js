@@ -87,7 +87,8 @@ export class Dialogs {
   annotate(note, zone, done) {
     const { id = null, text = "", kind = "note", watch, ts_ms: from, end_ms: until = null } = note;
     const place = id === null ? `${this.api}annotations/` : `${this.api}annotations/${id}/`;
-    const values = { text, kind: BY_HAND.has(kind) ? kind : "note", ts_ms: toField(from, zone), end_ms: until === null ? "" : toField(until, zone) };
+    this.offerKind(kind);
+    const values = { text, kind, ts_ms: toField(from, zone), end_ms: until === null ? "" : toField(until, zone) };
     const form = this.open("annotate", values, (elements) => {
       const begin = elements.ts_ms.value === values.ts_ms ? Math.round(from) : fromField(elements.ts_ms.value, zone);
       const end = elements.end_ms.value === values.end_ms ? until : elements.end_ms.value ? fromField(elements.end_ms.value, zone) : null;
@@ -98,6 +99,13 @@ export class Dialogs {
     form.querySelector("h2").textContent = id === null ? "Annotate" : `Change annotation ${id}`;
     form.querySelector("[data-note-zone]").textContent = `Times: ${zoneName(zone, from)}.`;
     this.offerRemoval("annotate", id !== null, "Delete it for all", () => remove(place).then(() => null), done);
+  }
+
+  // What another system has told may stay of its kind.
+  offerKind(kind) {
+    const { kind: choice } = dialog("annotate").querySelector("form").elements;
+    for (const option of [...choice.options]) if (!BY_HAND.has(option.value)) option.remove();
+    if (!BY_HAND.has(kind)) choice.add(new Option(kind, kind));
   }
 
   editWatch(watch, done) {

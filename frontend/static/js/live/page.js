@@ -221,6 +221,7 @@ class Screen {
   beat() {
     if (document.hidden) return;
     this.feed.advance();
+    if (this.view.end === null && this.notes.isDue(this.clock.now())) this.askNotes();
     this.draw();
   }
 
@@ -245,7 +246,7 @@ class Screen {
     const isPast = isPaused && !now;
     const watch = this.watch();
     return {
-      view, end, start: end - view.range, grid: feed.grid, past: view.past ? feed.past : null, nowMs: this.clock.now(), isTold: Boolean(now), notes: this.notes.of(view.watch, end),
+      view, end, start: end - view.range, grid: feed.grid, past: view.past ? feed.past : null, nowMs: this.clock.now(), isTold: Boolean(now), notes: this.notes.of(view.watch, end), unheardNotes: this.notes.more,
       now: now ?? (feed.grid ? momentOf(feed.grid, end, view.watch) : null), isPast, alerts: snapshot?.alerts ?? [],
       headroom: watch?.headroom ?? HEADROOM, objective: watch?.objective ?? "throughput", isSignedIn: told.signed_in, isStored: Boolean(watch), scenario: watch?.scenario ?? "",
       isStale: !isPaused && this.isStale, silentSince: !isPaused && this.isStale ? this.stream.last.ts_ms : null,

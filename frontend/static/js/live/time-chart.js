@@ -1,13 +1,14 @@
 // Charts over time: lines of a grid in panels above one another, limits, marks, a day before, and grey where nothing came.
 import { ceiling } from "../charts/style.js";
 import { trailing } from "./grid.js";
+import { seenOf } from "./notes.js";
 import { DAY, MINUTE } from "./view.js";
 import { moment, shifted, zoneName } from "./zone.js";
 
 // What is so many times as high as all else is not drawn to scale: the rest would lie flat on the axis.
 const FAR = 3;
 const SILENT_MS = 5000;
-const MOST_NAMED_MARKS = 12;
+const [MOST_NAMED_MARKS, MOST_AT_EDGE] = [12, 3];
 const MOST_KEPT = 500;
 const LEGEND = { orientation: "h", x: 0, xanchor: "left", yanchor: "bottom", font: { size: 11 }, traceorder: "normal", itemwidth: 30 };
 const GAP = 0.2;
@@ -205,15 +206,37 @@ function silence({ silentSince, end, view }, colours) {
   }];
 }
 
-// Annotations, by their numbers in the list of events.
+// Annotations, by their numbers in the list of events. However many go on at a time, what they lie upon is shaded once.
 function marks({ notes, start, end, view }, colours) {
-  const seen = notes.filter(({ ts_ms: from, until }) => from <= end && (until ?? from) >= start);
-  const isNamed = seen.length <= MOST_NAMED_MARKS;
-  // Grey is what is stale: a span of an alert is of another colour, and begins no earlier than what is shown, so that its number is seen.
-  return seen.map(({ ts_ms: from, until: to, number, kind }) => ({
-    type: to ? "rect" : "line", xref: "x", yref: "paper", x0: shifted(to ? Math.max(from, start) : from, view.zone), x1: shifted(to ?? from, view.zone), y0: 0, y1: 1,
-    line: { color: colours["ink-2"], width: 1, dash: "4px,2px" }, ...(to ? { fillcolor: kind === "alert" ? colours.danger : colours.accent, opacity: 0.08, layer: "below" } : {}),
-    ...(isNamed ? { label: { text: String(number), textposition: to ? "top left" : "end", textangle: 0, font: { size: 11, color: colours.ink } } } : {}),
-  }));
+  const { seen } = seenOf(notes, start, end);
+  const at = (ms) => shifted(ms, view.zone);
+  const shade = (kind) => (kind === "alert" ? colours.danger : colours.accent);
+  const spans = seen.filter(({ until }) => until !== null);
+  // Grey is what is stale: a span of an alert is of another colour.
+  const shades = [...new Set(spans.map(({ kind }) => shade(kind)))].flatMap((fillcolor) => united(spans.filter(({ kind }) => shade(kind) === fillcolor), start, end).map(([from, to]) => ({
+    type: "rect", xref: "x", yref: "paper", x0: at(from), x1: at(to), y0: 0, y1: 1, line: { width: 0 }, fillcolor, opacity: 0.08, layer: "below",
+  })));
+  const begun = seen.filter(({ ts_ms: from }) => from >= start);
+  const ends = spans.filter(({ until }) => until < end).map(({ until }) => mark(at(until), "", colours));
+  const lines = begun.map(({ ts_ms: from, number }) => mark(at(from), begun.length <= MOST_NAMED_MARKS ? String(number) : "", colours));
+  const before = seen.filter(({ ts_ms: from }) => from < start).map(({ number }) => number);
+  return [...shades, ...ends, ...lines, ...(before.length ? [mark(at(start), numbers(before), colours, { width: 0, label: { xanchor: "left" } })] : [])];
 }
 
+const mark = (x, text, colours, { label, ...more } = {}) => ({
+  type: "line", xref: "x", yref: "paper", x0: x, x1: x, y0: 0, y1: 1, line: { color: colours["ink-2"], width: 1, dash: "4px,2px", ...more },
+  ...(text ? { label: { text, textposition: "end", textangle: 0, font: { size: 11, color: colours.ink }, ...label } } : {}),
+});
+
+// What began before what is shown has its numbers at the edge, a few of them.
+const numbers = (all) => (all.length <= MOST_AT_EDGE ? all : [...all.slice(0, MOST_AT_EDGE), `+${all.length - MOST_AT_EDGE}`]).join(" ");
+
+// Times that any of the spans covers, within what is shown.
+function united(spans, start, end) {
+  const found = [];
+  for (const [from, to] of spans.map(({ ts_ms: from, until }) => [Math.max(from, start), Math.min(until, end)]).sort((a, b) => a[0] - b[0])) {
+    if (found.length && from <= found.at(-1)[1]) found.at(-1)[1] = Math.max(found.at(-1)[1], to);
+    else found.push([from, to]);
+  }
+  return found;
+}
