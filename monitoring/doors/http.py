@@ -7,11 +7,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
 from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_POST
 
 from monitoring import mappings, running
 from monitoring.assembling import apart
@@ -42,7 +42,6 @@ class Failed(Exception):
 
 
 @csrf_exempt
-@require_POST
 async def otlp_metrics(request: HttpRequest) -> HttpResponse:
     """`POST /v1/metrics`: 200 in the request's format, with a partial success where data points were rejected."""
     content_type = request.headers.get("Content-Type", "")
@@ -58,7 +57,6 @@ def _echoed(content_type: str) -> str:
 
 
 @csrf_exempt
-@require_POST
 async def prometheus_write(request: HttpRequest) -> HttpResponse:
     """`POST /api/v1/write`: 204; or 400, which is not tried again, where a series was rejected, the others stored."""
     try:
@@ -74,6 +72,8 @@ def _failure(problem: Failed, body: bytes, content_type: str) -> HttpResponse:
     response = HttpResponse(body, status=problem.status, content_type=content_type)
     if problem.status == 503:
         response["Retry-After"] = str(RETRY_AFTER_S)
+    if problem.status == 405:
+        response["Allow"] = "POST"
     if problem.status == 401:
         response["WWW-Authenticate"] = 'Bearer realm="telemetry"'
     return response
@@ -88,6 +88,8 @@ def _told(rejected: Sequence[Rejected]) -> str:
 async def _stored(request: HttpRequest, decode: Decode, in_parts: bool = False) -> list[Rejected]:
     """What of the message is rejected, once all else is committed; `in_parts`: of flat series, of which a histogram may
     have more in other messages. Raises Failed."""
+    if request.method != "POST":
+        raise Failed(405, f"telemetry is sent here by POST, got {request.method}")
     try:
         intake = running.intake()
         known = await _known(request, intake)
@@ -98,7 +100,10 @@ async def _stored(request: HttpRequest, decode: Decode, in_parts: bool = False) 
         rejected, taken = await intake.read(size, lambda: take(intake, known, *decode(body, *content)))
         await asyncio.wait_for(intake.pipeline.enqueue(taken.offer), ANSWERED_WITHIN_S)
     except RequestDataTooBig:
-        raise Failed(413, "the body is too large: send smaller batches") from None
+        most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+        raise Failed(
+            413, f"the body has more than {most:,} bytes, the most there may be: send smaller batches"
+        ) from None
     except (Malformed, Unstorable) as problem:
         raise Failed(400, str(problem)) from None
     except Unsupported as problem:
@@ -128,6 +133,10 @@ def _taken_in_parts(
 
 async def _known(request: HttpRequest, intake: Intake) -> Known:
     """Raises Failed."""
+    if "token" in request.GET:
+        raise Failed(
+            401, "a token in the address gets into logs: send it in the header, as Authorization: Bearer TOKEN"
+        )
     secret = of_headers(request.headers.get("Authorization", ""))
     if secret is None:
         raise Failed(401, "send Authorization: Bearer TOKEN, or Basic with the token as password")
@@ -135,3 +144,9 @@ async def _known(request: HttpRequest, intake: Intake) -> Known:
     if known is None:
         raise Failed(403, "the token is not known, was revoked, or its source is disabled")
     return known
+
+
+def websocket_only(request: HttpRequest) -> HttpResponse:
+    """Who comes by plain HTTP, or through a proxy that does not pass on what is asked for, is told so."""
+    said = "this address speaks websocket: connect with ws:// or wss://; a proxy in front must pass on Upgrade"
+    return HttpResponse(said, status=426, content_type=TEXT, headers={"Upgrade": "websocket", "Connection": "Upgrade"})

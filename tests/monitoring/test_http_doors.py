@@ -178,14 +178,33 @@ async def test_a_body_that_is_none_of_its_format_is_refused(path, secret):
 async def test_a_body_that_is_too_large_is_refused(path, secret, settings):
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 100
     async with taking():
-        assert (await post(path, b"x" * 101, secret, Content_Type=PROTOBUF)).status_code == 413
+        answer = await post(path, b"x" * 101, secret, Content_Type=PROTOBUF)
+    assert answer.status_code == 413
+    assert b"more than 100 bytes" in answer.content
 
 
 @DOORS
 async def test_only_posting_is_possible(path):
     transport = httpx.ASGITransport(app=application)
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
-        assert (await client.get(path)).status_code == 405
+        answer = await client.get(path)
+    assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+    assert "by POST, got GET" in answer.text
+
+
+@DOORS
+async def test_a_token_in_the_address_is_refused_with_the_reason(path, secret):
+    async with taking():
+        answer = await post(f"{path}?token={secret}", b"", secret, Content_Type=PROTOBUF)
+    assert answer.status_code == 401
+    assert b"a token in the address gets into logs" in answer.content
+
+
+@pytest.mark.parametrize("path", ["/ws/ingest/", "/ws/live/"])
+def test_who_comes_to_a_websocket_by_plain_http_is_told_so(client, path):
+    answer = client.get(path)
+    assert (answer.status_code, answer.headers["upgrade"]) == (426, "websocket")
+    assert b"a proxy in front must pass on Upgrade" in answer.content
 
 
 @DOORS

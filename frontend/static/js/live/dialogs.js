@@ -41,7 +41,7 @@ export class Dialogs {
       done(answer);
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      if (error.status === 401) location.assign(signIn(this.login));
+      if ([401, 403].includes(error.status)) location.assign(signIn(this.login));
       this.errors(opened, error.errors);
     }
   }
