@@ -11,12 +11,13 @@ from django.urls import get_script_prefix, reverse
 from django.views.decorators.http import require_safe
 
 from planner import store
+from planner.management.demonstration import Demonstration
 
 
 @require_safe
 def live(request: HttpRequest) -> HttpResponse:
     """The frame of the screen; which view it shows is in the address, which the scripts read."""
-    return render(request, "live/screen.html", {"screen": _told(request)})
+    return render(request, "live/screen.html", {"screen": _told(request), "has_demo": Demonstration.has_begun})
 
 
 def _told(request: HttpRequest) -> dict[str, Any]:

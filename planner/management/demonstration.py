@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import ClassVar, Self
 
 from django.conf import settings
 
@@ -17,6 +17,9 @@ LOCAL = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - a comparison
 
 class Demonstration:
     """Of a scenario; None: there is none."""
+
+    has_begun: ClassVar[bool] = False
+    """Whether this process has one: pages say so while its day is still being simulated."""
 
     def __init__(self, scenario: str | None) -> None:
         self._scenario = scenario
@@ -47,3 +50,4 @@ class Demonstration:
             [sys.executable, str(Path(settings.BASE_DIR) / "manage.py"), *command, "--until-input-ends"],
             stdin=subprocess.PIPE,
         )
+        Demonstration.has_begun = True

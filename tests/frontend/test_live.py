@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+from planner.management.demonstration import Demonstration
+
 pytestmark = pytest.mark.django_db
 
 
@@ -29,3 +31,10 @@ def test_every_page_of_what_is_live_leads_to_the_others(client, address):
     nav = re.search(r'<nav class="subnav[^>]*>.*?</nav>', page, re.DOTALL)[0]
     assert re.findall(r'href="([^"]+)" aria-current="page"', nav) == [address]
     assert {"/live/", "/live/sources/", "/live/targets/", "/live/mapping/"} <= set(re.findall(r'href="([^"]+)"', nav))
+
+
+def test_while_the_day_of_the_demo_is_simulated_the_page_says_so(client, monkeypatch):
+    monkeypatch.setattr(Demonstration, "has_begun", True)
+    assert "then it begins here by itself" in client.get("/live/").content.decode()
+    monkeypatch.setattr(Demonstration, "has_begun", False)
+    assert "then it begins here by itself" not in client.get("/live/").content.decode()
