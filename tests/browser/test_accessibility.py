@@ -216,12 +216,19 @@ def draw_all(page):
             chart.locator(".main-svg:visible, [data-empty]:visible").first.wait_for()
 
 
+WIDER = """() => [...document.querySelectorAll("table.cards")]
+  .filter(({ parentElement: { scrollWidth, clientWidth } }) => scrollWidth > clientWidth).length"""
+"""Tables whose rows are cards on a phone, so that nothing there is out of sight."""
+
+
 def complaints(page, theme):
     """What is wrong with the page in the tab."""
     width = WIDTHS[theme]
     page.set_viewport_size({"width": width, "height": 900})
     if (wide := page.evaluate("() => document.documentElement.scrollWidth")) > width:
         yield f"at {width} px: it is {wide} px wide"
+    if width < 640 and page.evaluate(WIDER):
+        yield f"at {width} px: a table of cards scrolls sideways"
     yield from (f"{theme}, at {width} px: {each}" for each in found(page))
 
 
