@@ -216,6 +216,8 @@ def test_links_that_come_and_go_and_a_server_that_begins_anew_do_not_break_it(sc
     expect(events.first).to_contain_text("goes on")
     shapes = here.page.locator('[data-chart="egress"] .shapelayer path')
     expect(shapes).to_have_count(50 + 1)  # where each began, and the shade
+    named = here.page.locator('[data-chart="egress"] .shapelayer text')
+    expect(named.first).to_have_text(re.compile(r"^\d+ \d+ \d+ \+\d$"))  # of those that are near one another
     # What became of those that snapshots tell no more of is asked for.
     here.fake.notes = [each | {"is_open": False, "end_ms": START_MS} for each in open_ones]
     here.later(61_000)

@@ -8,7 +8,9 @@ import { moment, shifted, zoneName } from "./zone.js";
 // What is so many times as high as all else is not drawn to scale: the rest would lie flat on the axis.
 const FAR = 3;
 const SILENT_MS = 5000;
-const [MOST_NAMED_MARKS, MOST_AT_EDGE] = [12, 3];
+// Of the width: marks that are nearer to one another have their numbers in one place.
+const NEAR = 0.03;
+const [MOST_NAMED_MARKS, MOST_AT_ONCE] = [12, 3];
 const MOST_KEPT = 500;
 const LEGEND = { orientation: "h", x: 0, xanchor: "left", yanchor: "bottom", font: { size: 11 }, traceorder: "normal", itemwidth: 30 };
 const GAP = 0.2;
@@ -216,9 +218,10 @@ function marks({ notes, start, end, view }, colours) {
   const shades = [...new Set(spans.map(({ kind }) => shade(kind)))].flatMap((fillcolor) => united(spans.filter(({ kind }) => shade(kind) === fillcolor), start, end).map(([from, to]) => ({
     type: "rect", xref: "x", yref: "paper", x0: at(from), x1: at(to), y0: 0, y1: 1, line: { width: 0 }, fillcolor, opacity: 0.08, layer: "below",
   })));
-  const begun = seen.filter(({ ts_ms: from }) => from >= start);
+  const groups = together(seen.filter(({ ts_ms: from }) => from >= start), NEAR * (end - start));
   const ends = spans.filter(({ until }) => until < end).map(({ until }) => mark(at(until), "", colours));
-  const lines = begun.map(({ ts_ms: from, number }) => mark(at(from), begun.length <= MOST_NAMED_MARKS ? String(number) : "", colours));
+  const isNamed = groups.length <= MOST_NAMED_MARKS;
+  const lines = groups.flatMap((group) => group.map(({ ts_ms: from }, place) => mark(at(from), isNamed && !place ? numbers(group.map(({ number }) => number)) : "", colours)));
   const before = seen.filter(({ ts_ms: from }) => from < start).map(({ number }) => number);
   return [...shades, ...ends, ...lines, ...(before.length ? [mark(at(start), numbers(before), colours, { width: 0, label: { xanchor: "left" } })] : [])];
 }
@@ -228,8 +231,18 @@ const mark = (x, text, colours, { label, ...more } = {}) => ({
   ...(text ? { label: { text, textposition: "end", textangle: 0, font: { size: 11, color: colours.ink }, ...label } } : {}),
 });
 
-// What began before what is shown has its numbers at the edge, a few of them.
-const numbers = (all) => (all.length <= MOST_AT_EDGE ? all : [...all.slice(0, MOST_AT_EDGE), `+${all.length - MOST_AT_EDGE}`]).join(" ");
+// A few of them, where there is no place for all.
+const numbers = (all) => (all.length <= MOST_AT_ONCE ? all : [...all.slice(0, MOST_AT_ONCE), `+${all.length - MOST_AT_ONCE}`]).join(" ");
+
+// What begins at about the same time, the earliest first.
+function together(notes, withinMs) {
+  const found = [];
+  for (const note of [...notes].sort((a, b) => a.ts_ms - b.ts_ms || a.id - b.id)) {
+    if (found.length && note.ts_ms - found.at(-1)[0].ts_ms < withinMs) found.at(-1).push(note);
+    else found.push([note]);
+  }
+  return found;
+}
 
 // Times that any of the spans covers, within what is shown.
 function united(spans, start, end) {
