@@ -70,6 +70,8 @@ class Day:
     brown_outs: tuple[BrownOut, ...] = ()
     silences: tuple[Silence, ...] = ()
     restarts: tuple[Restart, ...] = ()
+    moves_t: bool = False
+    """Whether t follows the link by the simulator's own rule; else it stays, as where nobody follows any advice."""
 
     def __post_init__(self) -> None:
         """Raises ValueError on a duration, a load, a factor or a span that cannot be."""
@@ -108,7 +110,7 @@ class Day:
         return shares
 
 
-def usual(link_bps: float | None, duration_s: float = DAY_S, load: float = LOAD) -> Day:
+def usual(link_bps: float | None, duration_s: float = DAY_S, load: float = LOAD, *, moves_t: bool = False) -> Day:
     """A day with all of it, as far as it lasts; `link_bps` None: there is no link."""
     bps = BROWN_OUT_SHARE * link_bps if link_bps else None
     return Day(
@@ -118,20 +120,22 @@ def usual(link_bps: float | None, duration_s: float = DAY_S, load: float = LOAD)
         brown_outs=(BrownOut(4 * HOUR_S, 5 * HOUR_S, bps),) if bps else (),
         silences=(Silence("pd-decode", 7 * HOUR_S, 7.5 * HOUR_S),),
         restarts=(Restart("prfaas", 9 * HOUR_S), Restart("gateway", 10 * HOUR_S)),
+        moves_t=moves_t,
     )
 
 
 def simulation(scenario: Mapping[str, Any], day: Day, seed: int) -> dict[str, Any]:
     """The document of a simulation of a scenario's complete document in which the day happens.
 
-    Arrivals are those of the day, whatever the scenario's; t moves with the link where lengths decide who goes there.
+    Arrivals are those of the day, whatever the scenario's. t moves with the link where that is asked for, and lengths
+    decide who goes there.
     """
     shares, changed = day.shares(), deepcopy(dict(scenario))
     changed["traffic"] = changed["traffic"] | {
         "arrivals": {"process": "recorded", "interval_s": MINUTE_S, "rate_rps": shares.tolist()}
     }
     windows = [{"begin_s": each.begin_s, "end_s": each.end_s, "bps": each.bps} for each in day.brown_outs]
-    moves_t = scenario["routing"]["policy"] == "threshold"
+    moves_t = day.moves_t and scenario["routing"]["policy"] == "threshold"
     return {
         "scenario": changed,
         "load": day.load * float(shares.mean()),

@@ -1,5 +1,7 @@
 """What a replay's sources tell of a simulated day: counters that rise, what is conserved, restarts, and the pace."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -241,6 +243,11 @@ def test_a_day_knows_who_is_silent_and_since_when_each_counts():
     assert [day.is_silent("router", at) for at in (9, 10, 19.9, 20)] == [False, True, True, False]
     assert not day.is_silent("gateway", 15)
     assert [day.started_s("gateway", at) for at in (29, 30, 59, 60)] == [0, 30, 30, 60]
+
+
+def test_t_stays_in_a_brown_out_unless_it_is_asked_to_move():
+    assert simulated(ROUGH).threshold_tokens.at(ROUGH.brown_outs[0].end_s) == 19_400
+    assert simulated(replace(ROUGH, moves_t=True)).threshold_tokens.at(ROUGH.brown_outs[0].end_s) > 1.1 * 19_400
 
 
 def test_load_swings_about_its_mean_and_bursts():

@@ -115,6 +115,7 @@ def _add_day(parser: CommandParser) -> None:
             flag, action="append", nargs=len(names), default=[], metavar=names, help=f"{said}; repeat it"
         )
     group.add_argument("--calm", action="store_true", help="nothing happens but the day's swing")
+    group.add_argument("--moves-t", action="store_true", help="t follows the link; else it stays as it is")
 
 
 def _simulation(options: dict[str, Any]) -> tuple[Asked, Day, float]:
@@ -140,7 +141,7 @@ def _day(options: dict[str, Any], scenario: dict[str, Any], recorded_s: float | 
     own = any(options[name] for name in ("burst", "brown_out", "die", "reset", "calm"))
     if not own and recorded_s is None:
         links = scenario.get("links") or [{}]
-        return days.usual(links[0].get("bandwidth_bps"), duration_s, load)
+        return days.usual(links[0].get("bandwidth_bps"), duration_s, load, moves_t=options["moves_t"])
     if recorded_s is not None and (options["burst"] or options["brown_out"]):
         raise ValueError("--burst and --brown-out: load and link of a recording are as they were recorded")
     return Day(
@@ -150,6 +151,7 @@ def _day(options: dict[str, Any], scenario: dict[str, Any], recorded_s: float | 
         tuple(BrownOut(*_numbers("--brown-out", each)) for each in options["brown_out"]),
         tuple(Silence(_source("--die", each), *_numbers("--die", each[1:])) for each in options["die"]),
         tuple(Restart(_source("--reset", each), *_numbers("--reset", each[1:])) for each in options["reset"]),
+        moves_t=options["moves_t"],
     )
 
 

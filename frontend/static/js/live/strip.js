@@ -36,7 +36,9 @@ function showLink(place, link, shown) {
   out(place, "egress", gbps(rate));
   out(place, "capacity", gbps(capacity));
   out(place, "share", percent(share));
-  out(place, "left", share === null ? "–" : gbps(capacity * (1 - shown.headroom) - rate));
+  const left = share === null ? null : capacity * (1 - shown.headroom) - rate;
+  out(place, "left", left === null ? "–" : gbps(Math.abs(left)));
+  out(place, "side", left !== null && left < 0 ? "beyond" : "to");
   out(place, "headroom", whole(100 * shown.headroom));
   place.querySelector("[data-gauge]").style.width = `${100 * Math.min(1, share ?? 0)}%`;
   place.querySelector("[data-headroom]").style.left = `${100 * (1 - shown.headroom)}%`;

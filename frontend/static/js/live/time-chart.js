@@ -223,7 +223,7 @@ function marks({ notes, start, end, view }, colours) {
   const isNamed = groups.length <= MOST_NAMED_MARKS;
   const lines = groups.flatMap((group) => group.map(({ ts_ms: from }, place) => mark(at(from), isNamed && !place ? numbers(group.map(({ number }) => number)) : "", colours)));
   const before = seen.filter(({ ts_ms: from }) => from < start).map(({ number }) => number);
-  return [...shades, ...ends, ...lines, ...(before.length ? [mark(at(start), numbers(before), colours, { width: 0, label: { xanchor: "left" } })] : [])];
+  return [...shades, ...ends, ...lines, ...(before.length ? [mark(at(start), numbers(before), colours, { width: 0, label: { xanchor: "left", yanchor: "top" } })] : [])];
 }
 
 const mark = (x, text, colours, { label, ...more } = {}) => ({
