@@ -19,6 +19,7 @@ from rest_framework.views import APIView
 
 from monitoring import watching
 from monitoring.models import Watch
+from monitoring.recommending import scenarios
 
 REFUSED = OpenApiResponse(OpenApiTypes.OBJECT, description="errors: field, value and message of each mistake")
 
@@ -194,6 +195,9 @@ def _given(request: Request, fields: tuple[str, ...]) -> Mapping[str, Any]:
 
 def _checked(change: Callable[[Watch, Mapping[str, Any]], None], watch: Watch, given: Mapping[str, Any]) -> None:
     """Raises ValidationError."""
+    scenario = given.get("scenario")
+    if isinstance(scenario, str) and scenario not in ("", watch.scenario) and (said := scenarios.mistake(scenario)):
+        raise ValidationError({"scenario": said})
     try:
         change(watch, given)
     except watching.Wrong as problem:

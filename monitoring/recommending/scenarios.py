@@ -47,3 +47,12 @@ class Scenarios:
             return _Kept(now_ms, revision, self._read(name), "")
         except Unusable as problem:
             return _Kept(now_ms, revision, None, str(problem))
+
+
+def mistake(name: str) -> str:
+    """Why no watch can be given this scenario; empty where one can."""
+    try:
+        revision_of(name)
+    except Unusable:
+        return f"must be the name of a stored scenario, or empty for none, got {name!r:.100}"
+    return ""

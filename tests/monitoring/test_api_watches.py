@@ -67,7 +67,8 @@ def test_of_two_who_change_what_they_have_read_the_second_is_told(planner):
     ("field", "value", "named"),
     [
         ("name", "with space", "name"), ("name", 7, "name"), ("name", "", "name"), ("title", "x" * 201, "title"),
-        ("title", "a\0b", "title"), ("scenario", None, "scenario"), ("clusters", "east", "clusters"),
+        ("title", "a\0b", "title"), ("scenario", None, "scenario"),
+        ("scenario", "nobody stored it", "scenario"), ("clusters", "east", "clusters"),
         ("links", ["wan", ""], "links.1"), ("links", ["wan", "wan"], "links.1"), ("headroom", 0.95, "headroom"),
         ("headroom", -0.1, "headroom"), ("headroom", True, "headroom"), ("headroom", "0.1", "headroom"),
         ("objective", "cost", "objective"), ("colour", "red", "colour"),
