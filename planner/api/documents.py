@@ -9,7 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
 from rest_framework import status
-from rest_framework.exceptions import ValidationError
+from rest_framework.exceptions import ErrorDetail, NotAuthenticated, ValidationError
 from rest_framework.response import Response
 from rest_framework.views import exception_handler as rest_exception_handler
 
@@ -78,6 +78,9 @@ def _named(name: str, overrides: Mapping[str, Any], field: str) -> Scenario:
     return scenario.parse(found.document, overrides, store.STORED)
 
 
+ACCOUNT = "this needs an account: sign in, or send its name and password as HTTP Basic"
+
+
 def exception_handler(error: Exception, context: dict[str, Any]) -> Response | None:
     """Every refusal as {"errors": [{field, value, message}]}; what is not a refusal stays an exception."""
     if isinstance(error, DocumentError):
@@ -88,6 +91,8 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
     if isinstance(error, RequestDataTooBig):
         said = FieldError(None, None, f"the body must not exceed {settings.DATA_UPLOAD_MAX_MEMORY_SIZE} bytes")
         return Response({"errors": [said.as_json()]}, status=status.HTTP_413_REQUEST_ENTITY_TOO_LARGE)
+    if isinstance(error, NotAuthenticated):
+        error.detail = ErrorDetail(ACCOUNT)
     response = rest_exception_handler(error, context)
     if response is not None:
         given = _given(context.get("request")) if isinstance(error, ValidationError) else {}

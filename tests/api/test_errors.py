@@ -237,7 +237,8 @@ def test_an_unknown_job_and_a_stranger_are_answered_in_the_same_shape(db):
     missing = errors(Client().get(f"{JOBS}00000000-0000-0000-0000-000000000000/"), 404)
     assert missing == [{"field": None, "value": None, "message": missing[0]["message"]}]
     assert post({"scenario": BASE}, JOBS).status_code in (401, 403)
-    errors(post({"scenario": BASE}, JOBS), post({"scenario": BASE}, JOBS).status_code)
+    (said,) = errors(post({"scenario": BASE}, JOBS), post({"scenario": BASE}, JOBS).status_code)
+    assert "needs an account: sign in, or send its name and password as HTTP Basic" in said["message"]
 
 
 @pytest.mark.parametrize(
