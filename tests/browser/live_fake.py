@@ -261,7 +261,7 @@ class FakeLive:
             split = {"prfaas": 4, "prefill": 3, "decode": 5}
             then = {
                 "id": 1, "at_ms": at_ms, "reason": "keep", "sentence": "Keep t at 19.6K.", "problems": [],
-                "current": {"threshold_tokens": 19_600.0, "instances": split},
+                "current": {"threshold_tokens": 19_600.0, "instances": split, "binding": "pd_p"},
                 "recommended": {"threshold_tokens": 21_700.0, "instances": split | {"prefill": 4, "decode": 4}},
             }  # fmt: skip
             nothing = then | {"id": 2, "reason": "stale", "sentence": "nothing is recommended", "recommended": {}}

@@ -131,11 +131,18 @@ def test_a_pause_has_an_address_and_the_back_button_leads_back(screen, visit):
     # Somebody else who is sent the address sees that time, from what was stored.
     other = Screen(visit())
     other.fake.tick(3)
+    alert = NOTES[1] | {"id": 9, "kind": "alert", "ts_ms": START_MS - 60_000, "end_ms": START_MS + 600_000}
+    ended = alert | {"id": 8, "end_ms": START_MS - 30_000}
+    other.fake.notes = [alert, alert | {"id": 10}, ended]
     other.page.clock.install()
     other.page.goto(paused)
     expect(other.page.locator("[data-asof]")).to_contain_text("As of 2026-11-30 12:0")
     expect(other.out("threshold", "current")).to_have_text("19,600")
     expect(other.page.locator("[data-sentence]")).to_have_text("Keep t at 19.6K.")
+    # What bound it, and what fired then: not what does now.
+    expect(other.out("binding", "binding")).to_have_text("PD-P")
+    expect(other.out("alerts", "firing")).to_have_text("2")
+    expect(other.out("alerts", "pending")).to_have_text("")
 
 
 def test_nothing_moves_under_who_drags_and_what_was_dragged_across_is_shown(screen):

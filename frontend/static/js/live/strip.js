@@ -146,19 +146,25 @@ function showSplit({ roles }, advice, shown) {
   else aged(place, first, shown);
 }
 
-function showBinding(advice) {
+// What lies back is told by what is on record of it.
+function showBinding(advice, { isPast, reason }) {
   const place = cell("binding");
   const now = advice?.lambda_max_rps?.current ?? null;
-  const then = advice?.lambda_max_rps?.recommended ?? null;
-  out(place, "binding", advice?.binding ? BOUND[advice.binding] ?? advice.binding : "–");
+  const then = (isPast ? reason?.recommended?.lambda_max_rps : advice?.lambda_max_rps?.recommended) ?? null;
+  const binding = isPast ? reason?.current?.binding : advice?.binding;
+  out(place, "binding", binding ? BOUND[binding] ?? binding : "–");
   spelled(place.querySelector('[data-out="lambda"]'), now === null && then === null ? "" : `Λ_max ${per(now)}${then === null || per(then) === per(now) ? "" : ` → ${per(then)}`} req/s`);
 }
 
-function showAlerts(alerts) {
+// Those that fired at a moment that lies back have left a span each.
+const fired = ({ notes, end }) => notes.filter(({ kind, ts_ms: from, until }) => kind === "alert" && from <= end && until !== null && until >= end).length;
+
+function showAlerts(shown) {
   const place = cell("alerts");
-  const firing = alerts.filter(({ state }) => state === "firing").length;
+  const { alerts, isPast } = shown;
+  const firing = isPast ? fired(shown) : alerts.filter(({ state }) => state === "firing").length;
   out(place, "firing", String(firing));
-  out(place, "pending", alerts.length > firing ? `${alerts.length - firing} pending` : "");
+  out(place, "pending", !isPast && alerts.length > firing ? `${alerts.length - firing} pending` : "");
   attribute(place, "data-is", firing ? "over" : null);
 }
 
@@ -183,7 +189,7 @@ function showReason(advice, shown) {
 
 // `shown` is {now: WatchNow, alerts, view, headroom, objective, now_ms, isStale, isPast, asOf}.
 export function showStrip(shown) {
-  const { now: watch, alerts } = shown;
+  const { now: watch } = shown;
   const advice = watch.advice ?? null;
   const valid = advice && !advice.problems.length ? advice : null;
   const at = { ...shown, now: shown.nowMs };
@@ -195,8 +201,8 @@ export function showStrip(shown) {
   showOffload(watch, at);
   showThreshold(watch, valid, at);
   showSplit(watch, valid, at);
-  showBinding(advice);
-  showAlerts(alerts);
+  showBinding(advice, shown);
+  showAlerts(shown);
   showReason(advice, shown);
   for (const button of element.querySelectorAll("[data-enter]")) hide(button, !shown.isStored || shown.isPast);
   showAdvice(element, watch, shown);
