@@ -268,6 +268,7 @@ def test_what_is_typed_is_sent_and_what_is_refused_stands_beside_its_field(scree
     assert here.fake.posted[-1] == ("POST", "annotations/", said)
 
     here.page.get_by_role("button", name="Change annotation 4").click()
+    expect(here.page.get_by_label("Kind", exact=True)).to_have_value("alertmanager")  # it may stay of its kind
     here.page.get_by_label("Kind", exact=True).select_option("threshold")
     here.page.get_by_role("button", name="Store", exact=True).click()
     expect(here.page.get_by_label("What happened")).not_to_be_visible()
