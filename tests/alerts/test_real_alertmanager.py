@@ -10,9 +10,9 @@ import urllib.request
 
 import pytest
 
+from monitoring import tokens
 from monitoring.alerts import sending
 from monitoring.alerts.evaluator import Alerting
-from monitoring.alerts.hooks import registry
 from monitoring.models import Hook, Note, Receiver
 from tests.alerts.receiving import receiving
 from tests.alerts.snapshots import rule, watch
@@ -97,7 +97,7 @@ async def test_alerts_go_through_a_real_alertmanager_and_come_back_as_annotation
     def begun():
         rule(figure="link_utilisation.wan", fire=0.9, clear=0.8)
         Receiver.objects.create(name="am", kind="alertmanager", url=alertmanager, repeat_s=60)
-        return registry.new_token(Hook.objects.create(name="am", kind="alertmanager"))[1]
+        return tokens.create(Hook.objects.create(name="am", kind="alertmanager"))[1]
 
     secret = await asked(begun)
     await tick(now_ms, 0.95)
