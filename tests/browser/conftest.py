@@ -24,6 +24,9 @@ ARGUMENTS = [
 ]
 
 
+WINDOW = {"width": 1280, "height": 900}
+
+
 def pytest_collection_modifyitems(items):
     here = Path(__file__).parent
     for item in items:
@@ -97,9 +100,9 @@ class Visitor:
 
     def __init__(self, page, server):
         self.page, self.server = page, server
-        self.hosts, self.complaints = set(), []
-        page.on("request", lambda request: self.hosts.add(urlsplit(request.url).hostname))
-        page.on("websocket", lambda socket: self.hosts.add(urlsplit(socket.url).hostname))
+        self.asked, self.complaints = [], []
+        page.on("request", lambda request: self.asked.append(request.url))
+        page.on("websocket", lambda socket: self.asked.append(socket.url))
         page.on("console", self._console)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.add_init_script(LOADING)
@@ -109,6 +112,24 @@ class Visitor:
     def _console(self, message):
         if message.type in {"error", "warning"}:
             self.complaints.append(message.text)
+
+    def begin_anew(self):
+        """As somebody who has never been here: no account, no choices, no page."""
+        self.page.unroute_all()
+        self.page.emulate_media(media="null", color_scheme="null")
+        self.page.set_viewport_size(WINDOW)
+        self.open("/static/favicon.svg")  # an empty page would be another process's
+        self.page.context.clear_cookies()
+        session = self.page.context.new_cdp_session(self.page)
+        session.send("Storage.clearDataForOrigin", {"origin": self.server.address, "storageTypes": "local_storage"})
+        session.detach()
+        self.asked.clear()
+        self.complaints.clear()
+
+    def saw_no_mistake(self):
+        """Nothing was asked of another host, and nothing complained of."""
+        assert {urlsplit(address).hostname for address in self.asked} <= {"127.0.0.1", None}
+        assert self.complaints == []
 
     def open(self, path="/case-study/"):
         self.page.goto(self.server.address + path)
@@ -132,22 +153,37 @@ def visit(chromium, server):
     with contextlib.ExitStack() as closing:
         visitors = []
 
-        def new(width=1280, **options):
-            context = chromium.new_context(viewport={"width": width, "height": 900}, **options)
-            context.set_default_timeout(UNTIL_SHOWN_MS)
-            closing.callback(context.close)
+        def new(width=WINDOW["width"], **options):
+            context = closing.enter_context(window(chromium, viewport=WINDOW | {"width": width}, **options))
             visitors.append(Visitor(context.new_page(), server))
             return visitors[-1]
 
         yield new
         for visitor in visitors:
-            assert visitor.hosts <= {"127.0.0.1", None}
-            assert visitor.complaints == []
+            visitor.saw_no_mistake()
+
+
+@contextlib.contextmanager
+def window(chromium, **options):
+    context = chromium.new_context(**options)
+    context.set_default_timeout(UNTIL_SHOWN_MS)
+    with contextlib.closing(context):
+        yield context
+
+
+@pytest.fixture(scope="package")
+def tab(chromium, server):
+    """One for all visitors who need no more: a new one costs a second of processor time."""
+    with window(chromium, viewport=WINDOW) as context:
+        yield Visitor(context.new_page(), server)
 
 
 @pytest.fixture
-def visitor(visit):
-    return visit()
+def visitor(tab):
+    """Somebody who has never been here; at the end no mistake may have been seen."""
+    tab.begin_anew()
+    yield tab
+    tab.saw_no_mistake()
 
 
 @pytest.fixture

@@ -102,8 +102,8 @@ def test_two_people_at_one_entry_lose_nothing(visit):
     expect(here.locator('[data-field="memory_bytes"]')).to_contain_text("96")
 
 
-def test_leaving_with_something_typed_is_asked_about(visitor):
-    page = signed_in(visitor, "/catalogue/links/new/")
+def test_leaving_with_something_typed_is_asked_about(visit):
+    page = signed_in(visit(), "/catalogue/links/new/")
     asked = []
     page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
     page.get_by_role("link", name="Cancel").click()

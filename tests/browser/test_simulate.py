@@ -156,7 +156,7 @@ def test_faults_and_caches_are_asked_for_and_time_is_explored(visitor):
         expect(chart.locator("thead")).to_contain_text(name)
     with page.expect_download() as download:
         chart.get_by_role("button", name="CSV").click()
-    header = download.value.path().read_text().splitlines()[0]
+    header = download.value.path().read_text("utf-8-sig").splitlines()[0]
     assert header.startswith('"from, s","egress, mean, Gbps"')
     assert "decode instances" in header
     for name in ("Threshold t", "Requests in the system", "Instances by role"):
