@@ -118,7 +118,7 @@ class Visitor:
         self.page.unroute_all()
         self.page.emulate_media(media="null", color_scheme="null")
         self.page.set_viewport_size(WINDOW)
-        self.open("/static/favicon.svg")  # an empty page would be another process's
+        self.open("/login/")  # the lightest page; an empty one would be another process's
         self.page.context.clear_cookies()
         session = self.page.context.new_cdp_session(self.page)
         session.send("Storage.clearDataForOrigin", {"origin": self.server.address, "storageTypes": "local_storage"})

@@ -18,7 +18,7 @@ H20, H200 = "internal-1t-hybrid-h20x8", "internal-1t-hybrid-h200x8"
 
 PAGES = {
     "case-study": ["/case-study/", "/case-study/?t=abc&np=99&scenario=zzz"],
-    "bandwidth-wall": ["/bandwidth-wall/", "/bandwidth-wall/?gpus=many&headroom=2"],
+    "bandwidth-wall": ["/bandwidth-wall/?link=case-study-100g", "/bandwidth-wall/?gpus=many&headroom=2"],
     "accuracy": ["/accuracy/"],
     "accuracy-measurement": ["/accuracy/minimax-m2-5-b200x4-vllm-0-17-0-fp8/"],
     "accuracy-refit": ["/accuracy/minimax-m2-5-b200x4-vllm-0-17-0-fp8/refit/"],
@@ -26,7 +26,7 @@ PAGES = {
     "comparison": ["/compare/case-study/", "/compare/nobody/"],
     "comparison-report": ["/compare/case-study/report/"],
     "comparison-scenario": [f"/compare/case-study/scenarios/{CASE}/"],
-    "comparison-step": ["/compare/case-study/step/"],
+    "comparison-step": [f"/compare/case-study/step/?candidate={CASE}&tuned=true&factors=chips"],
     "save-comparison": ["/compare/case-study/save/"],
     "optimiser": ["/optimiser/"],
     "optimiser-clusters": [f"/optimiser/clusters/?scenario={CASE}"],

@@ -60,10 +60,3 @@ def test_runs_are_brought_held_against_a_profile_and_a_new_one_is_fitted(visitor
     expect(page).to_have_url(re.compile("/catalogue/profiles/our-h200-runs-refit/$"))
     expect(page.locator("[data-points] tbody tr")).to_have_count(3)
     expect(page.locator("main")).to_contain_text("our-h200-runs.csv")
-
-
-def test_no_accuracy_page_is_wider_than_a_phone(visit):
-    visitor = visit(width=390)
-    for address in ("/accuracy/", "/accuracy/minimax-m2-5-h200x8-vllm-0-18-0-fp8/", "/catalogue/measurements/"):
-        page = visitor.open(address)
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390, address

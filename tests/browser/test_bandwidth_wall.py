@@ -85,10 +85,3 @@ def test_it_works_without_javascript(visit):
     page.get_by_label("Lengths").fill("64K")
     page.get_by_role("button", name="Show").click()
     expect(page.locator("table.wall thead")).to_contain_text("64K")
-
-
-@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
-def test_it_fits_the_window_in_both_themes(visit, width, theme):
-    page = visit(width, color_scheme=theme).open("/bandwidth-wall/?link=case-study-100g")
-    drawn(page)
-    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")

@@ -114,16 +114,6 @@ def test_a_sample_is_labelled_as_a_sample(visitor):
     expect(shown.locator("[data-caption]")).to_contain_text("one random sample")
 
 
-@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
-def test_charts_fit_the_window_in_both_themes(visit, width, theme):
-    visitor = visit(width, color_scheme=theme)
-    for entry in ("models/internal-1t-hybrid", "traffic/synthetic-conversations"):
-        page = opened(visitor, entry)
-        for chart in PAGES.get(entry, ("s-kv", "kv-rate")):
-            figure(page, chart).locator(".main-svg").first.wait_for()
-        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
-
-
 def test_charts_that_cannot_be_had_are_said(visit):
     visitor = visit()
     visitor.page.route("**/charts/", lambda route: route.abort())
