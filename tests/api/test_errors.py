@@ -6,17 +6,18 @@ import pytest
 from django.core.exceptions import PermissionDenied
 from django.http import Http404
 from django.test import Client
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rest_framework.exceptions import ValidationError
 
 from planner.api.documents import exception_handler
+from tests.examples import examples
 from tests.planner.documents import BASE, json_values, shipped, spoilt
 
 pytestmark = pytest.mark.django_db
 EVALUATE, WHATIF, JOBS = "/api/v1/evaluate/", "/api/v1/whatif/", "/api/v1/jobs/"
 JSON = "application/json"
-modest = settings(max_examples=60, deadline=None, derandomize=True)
+modest = examples(60)
 
 
 def post(body, address=EVALUATE, content_type=JSON):
@@ -206,7 +207,7 @@ def test_broken_text_is_refused_wherever_it_stands(text):
         errors(post(body))
 
 
-@settings(modest, max_examples=40)
+@examples(40)
 @given(spoilt(), st.sampled_from([EVALUATE, WHATIF]))
 @pytest.mark.once
 def test_a_spoilt_document_is_answered_with_a_result_or_its_fields(document, address):

@@ -5,15 +5,16 @@ import json
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
-from hypothesis import given, settings
+from hypothesis import given
 
 from planner import seeding, store
 from planner.evaluation import evaluate, whatif
 from planner.scenario import SHIPPED, load, parse
+from tests.examples import examples
 from tests.planner.documents import BASE, documents, shipped
 
 EVALUATE, WHATIF = "/api/v1/evaluate/", "/api/v1/whatif/"
-modest = settings(max_examples=12, deadline=None, derandomize=True)
+modest = examples(12)
 
 
 def post(body, address=EVALUATE):

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.linalg import expm
 
 from planner.engine.arrivals import DAY_S, Diurnal, Mmpp2, Poisson, Recorded, Renewal
+from tests.examples import examples
 
 BURSTY = Mmpp2((1.0, 10.0), (60.0, 5.0))
 PROCESSES = [
@@ -71,7 +72,7 @@ def test_in_short_windows_too_where_that_has_a_closed_form(window):
     assert variance_over_mean(times, window) == pytest.approx(BURSTY.index_of_dispersion(5.0, window), rel=0.1)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     st.tuples(st.floats(0, 10), st.floats(0.1, 10)), st.tuples(st.floats(0.1, 100), st.floats(0.1, 100)),
     st.floats(0.1, 50), st.floats(0.01, 100),

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.engine import sweep
@@ -17,6 +17,7 @@ from planner.engine.lengths import Empirical
 from planner.engine.search import MapAxes, Problem, best, solve
 from planner.engine.throughput import Form, Stage, evaluate
 from tests.engine.case_study import DECODE, H20, H200, homogeneous, prfaas_pd
+from tests.examples import examples
 
 MEAN = 27_486.0
 """Of the case study's lengths, in tokens."""
@@ -121,7 +122,7 @@ def test_a_share_that_cannot_be_is_refused(changes, said):
 
 
 @pytest.mark.parametrize("form", Form)
-@settings(max_examples=20)
+@examples(20)
 @given(
     st.integers(0, 6), st.integers(0, 6), st.integers(0, 6), st.sampled_from([0.0, 1e9, 1e11, math.inf]), st.booleans()
 )

@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.engine.curves import LinearCurve, LogLogCurve, QuadraticFit
 from tests.engine.case_study import H20, H200, TOKENS
+from tests.examples import examples
 
 
 def walk(start, value, steps):
@@ -105,7 +106,7 @@ def test_the_fit_of_the_published_profile_says_how_far_off_it_is():
     assert 0.001 < np.abs(fit.residuals).max() < 0.1
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(points, st.lists(st.floats(1e-3, 1e6), min_size=1, max_size=5))
 def test_a_length_lies_in_the_sublevel_set_exactly_when_the_curve_is_at_or_below_the_level(found, levels):
     curve = LogLogCurve(*found)
@@ -168,7 +169,7 @@ def test_a_line_that_would_fall_below_zero_is_replaced_by_the_proportion_to_the_
     assert LinearCurve([100, 200, 300], [10.0, 12.0, 14.0]).kinks.tolist() == []
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(rising, st.lists(st.floats(1e-3, 1e7), min_size=1, max_size=5))
 def test_lengths_lie_in_a_lines_sublevel_set_exactly_when_it_is_at_or_below_the_level(found, levels):
     curve = LinearCurve(*found)

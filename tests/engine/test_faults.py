@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.random import SeedSequence
 from scipy.stats import binom, kstest
@@ -20,6 +20,7 @@ from planner.engine.simulation.faults import (
     cluster_down,
 )
 from planner.engine.throughput import Stage
+from tests.examples import examples
 
 PRFAAS, PD_P, PD_D = PLACES
 THERE = {PRFAAS: 4, PD_P: 3, PD_D: 5}
@@ -215,7 +216,7 @@ ALL = Faults(
 )
 
 
-@settings(deadline=None, max_examples=50)
+@examples(50)
 @given(st.lists(st.floats(0, 2000), min_size=1, max_size=10), st.integers(0, 2**63))
 def test_the_same_events_are_given_out_whatever_is_asked_for(asked, seed):
     piecewise, once = (ALL.schedule(THERE, SeedSequence(seed)) for _ in range(2))
@@ -226,7 +227,7 @@ def test_the_same_events_are_given_out_whatever_is_asked_for(asked, seed):
     assert np.all(np.diff(whole["time_s"]) >= 0)
 
 
-@settings(deadline=None, max_examples=50)
+@examples(50)
 @given(st.integers(0, 2**63), st.integers(2, 6), st.integers(1, 3), st.floats(0, 50))
 def test_never_more_are_down_than_there_are(seed, instances, spares, ready_s):
     faults = Faults(ALL.planned, ALL.failures, (Spares(PD_P, spares, ready_s),))

@@ -7,13 +7,14 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
 from planner.engine import fitting
 from planner.engine.lengths import Empirical, Mixture, TruncatedGamma, TruncatedLogNormal, TruncatedPareto
 from tests.engine.case_study import LENGTHS
+from tests.examples import examples
 from tests.shared_data import SHARED, needs_shared_data
 
 TWO = Mixture((0.3, 0.7), (TruncatedLogNormal(6, 0.4, 50, 1e5), TruncatedLogNormal(9, 0.7, 50, 1e5)))
@@ -101,7 +102,7 @@ def test_the_family_that_was_drawn_from_is_at_least_as_likely_as_the_truth_and_b
     assert best.warning is None
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(st.floats(-0.3, 0.3), st.floats(-0.3, 0.3), st.integers(0, 100))
 def test_no_parameters_nearby_are_likelier_than_the_fitted_ones(a, b, seed):
     lengths = drawn(TWO, 500, seed)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.engine import growth
@@ -10,6 +10,7 @@ from planner.engine.lengths import offload_fraction
 from planner.engine.throughput import Stage, evaluate
 from planner.engine.varying import Outcome, Subject, outcome, tuned
 from tests.engine.case_study import LENGTHS, S_KV, homogeneous, naive, prfaas_pd
+from tests.examples import examples
 
 WIDE = 400
 """Decode instances: as good as no limit."""
@@ -48,7 +49,7 @@ def test_faster_chips_on_one_side_leave_the_other_one_to_bind():
 
 
 @given(st.floats(1.0, 30.0))
-@settings(max_examples=20)
+@examples(20)
 def test_at_the_given_threshold_only_prefill_rates_change_and_in_proportion(speed_up):
     before, after = (
         growth.limits(each).stage_rps for each in (Subject(prfaas_pd()), growth.faster(Subject(prfaas_pd()), speed_up))

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.engine import ttft
@@ -15,6 +15,7 @@ from planner.engine.latency import Circumstances, state_bytes, under_load
 from planner.engine.throughput import Stage, evaluate
 from tests.engine.case_study import DECODE, S_KV, homogeneous, naive, prfaas_pd
 from tests.engine.queues import simulated_waits, steady
+from tests.examples import examples
 
 STEP_S = DECODE.step_s
 BEST_T = 19_652.0
@@ -141,7 +142,7 @@ def test_bursts_that_last_are_near_a_simulation():
     assert approximated(prfaas_pd(BEST_T), 1.4, arrivals=bursts) == pytest.approx(simulated, rel=0.25)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.floats(0.2, 2.9), st.floats(1.01, 1.3))
 def test_more_requests_never_wait_less_and_more_instances_never_more(rate_rps, more):
     before = approximated(prfaas_pd(BEST_T), rate_rps)

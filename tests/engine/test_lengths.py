@@ -2,7 +2,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
@@ -10,6 +10,7 @@ from planner.engine import lengths
 from planner.engine.curves import LogLogCurve, QuadraticFit
 from planner.engine.lengths import Empirical, TruncatedLogNormal, mean, mean_above, mean_below, offload_fraction, smooth
 from tests.engine.case_study import H20, H200, LENGTHS, S_KV, TOKENS
+from tests.examples import examples
 
 log_normals = st.builds(
     lambda mu, sigma, z, span: TruncatedLogNormal(mu, sigma, np.exp(mu + z * sigma), np.exp(mu + (z + span) * sigma)),
@@ -37,7 +38,7 @@ def test_the_case_study_has_the_published_mean_share_and_lengths():
     assert float(mean_below(LENGTHS, 19400)) == pytest.approx(10224, abs=1)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(log_normals, st.floats(0.02, 0.98))
 def test_closed_forms_agree_with_adaptive_quadrature(dist, q):
     t = float(dist.quantile(q))

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
@@ -19,6 +19,7 @@ from planner.engine.lengths import (
 )
 from planner.engine.lengths.correlated import log_normal_between
 from tests.engine.case_study import LENGTHS
+from tests.examples import examples
 
 outputs = st.builds(
     CorrelatedOutput,
@@ -26,7 +27,7 @@ outputs = st.builds(
 )  # fmt: skip
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @example(CorrelatedOutput(0, -1, 1.5, 1, 58), 31_688.0)
 @given(outputs, st.floats(1, 1e6))
 def test_the_mean_output_of_a_prompt_is_that_of_scipys_truncated_normal(output, prompt):

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
@@ -20,8 +20,9 @@ from planner.engine.lengths import (
     offload_fraction,
 )
 from tests.engine.case_study import H20, H200, S_KV, TOKENS
+from tests.examples import examples
 
-modest = settings(max_examples=20, deadline=None)
+modest = examples(20)
 ratios = st.floats(1.2, 1e4)
 gammas = st.builds(
     lambda shape, scale, at, ratio: TruncatedGamma(shape, scale, at * shape * scale, at * shape * scale * ratio),

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.engine.curves import LogLogCurve, QuadraticFit
@@ -14,6 +14,7 @@ from planner.engine.profile import (
     outside,
     quality,
 )
+from tests.examples import examples
 
 LENGTHS = [1024, 8192, 32768, 131072]
 CASE_STUDY_S = [0.44, 0.72, 1.84, 7.40]
@@ -87,7 +88,7 @@ def test_the_fit_beside_the_points_needs_three_of_them():
 
 
 @given(coefficient, coefficient, coefficient)
-@settings(max_examples=50)
+@examples(50)
 def test_a_surface_of_prefill_on_cached_tokens_is_found_again(t0, a, b):
     new = np.array([1.0, 2.0, 5.0, 5.0, 1.0])
     cached = np.array([0.0, 3.0, 0.0, 7.0, 8.0])
@@ -122,7 +123,7 @@ def test_the_same_new_tokens_never_take_less_time_behind_a_longer_prefix():
 
 
 @given(coefficient, coefficient, coefficient)
-@settings(max_examples=50)
+@examples(50)
 def test_decode_steps_are_found_again(s0, s1, s2):
     batch, context = np.array([1.0, 4, 16, 4, 16]), np.array([1.0, 1, 1, 9, 9])
     seconds = s0 + s1 * batch + s2 * batch * context

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.special import ndtri
@@ -26,6 +26,7 @@ from planner.engine.queueing import (
     waiting_in_bursts,
 )
 from tests.engine.queues import mean_wait_md, simulated_waits, steady, waits_mmpp_m
+from tests.examples import examples
 
 EXPONENTIAL = Moments(1.0, 1.0)
 CONSTANT = Sampled([1.0], [1.0])
@@ -389,7 +390,7 @@ def test_where_one_way_is_beyond_capacity_the_other_still_has_quantiles():
 waits_drawn = st.builds(wait_of, st.floats(0, 1), st.floats(0.01, 100), st.floats(0.3, 4))
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(
     values=st.lists(st.floats(0, 50), min_size=1, max_size=20),
     share=st.floats(0.05, 0.95),

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.engine.contours import lines
@@ -11,6 +11,7 @@ from planner.engine.sensitivity import Axis, Pair, moved, nearest_tie, ratio_map
 from planner.engine.throughput import evaluate
 from planner.engine.varying import Outcome, Parameter, Subject
 from tests.engine.case_study import homogeneous, naive, prfaas_pd
+from tests.examples import examples
 
 ONE_PRICE = Prices(8.4, 8.4)
 FIRST, SECOND = Subject(prfaas_pd(), chips=Prices(16.8, 8.4)), Subject(homogeneous(), chips=ONE_PRICE)
@@ -48,7 +49,7 @@ def test_cells_without_a_number_have_no_line():
 
 
 @given(st.lists(st.sampled_from([-0.9, -0.4, 0.3, 0.7]), min_size=20, max_size=20))
-@settings(max_examples=50)
+@examples(50)
 def test_every_crossed_edge_is_on_exactly_one_line(values):
     grid = np.array(values).reshape(4, 5)
     above = grid >= 0

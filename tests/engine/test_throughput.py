@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from planner.engine.curves import LogLogCurve
@@ -8,6 +8,7 @@ from planner.engine.deployment import Decode, Link, PdCluster, PrfaasCluster
 from planner.engine.lengths import Empirical
 from planner.engine.throughput import Form, Stage, egress_demand, evaluate, kv_throughput, work
 from tests.engine.case_study import H20, H200, S_KV, homogeneous, naive, prfaas_pd
+from tests.examples import examples
 
 
 def test_the_paper_form_reproduces_the_published_operating_point():
@@ -154,7 +155,7 @@ deployments = st.builds(
 )
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(deployments, st.sampled_from(list(Form)))
 def test_every_stage_is_within_its_capacity_at_lambda_max_and_one_is_full(deployment, form):
     at = evaluate(deployment, form)
@@ -164,7 +165,7 @@ def test_every_stage_is_within_its_capacity_at_lambda_max_and_one_is_full(deploy
     assert at.ttft.p50 <= at.ttft.p90 <= at.ttft.p99
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(deployments)
 def test_the_exact_form_is_mean_work_over_the_requests_themselves(deployment):
     drawn = deployment.lengths.quantile((np.arange(20_000) + 0.5) / 20_000)
@@ -175,7 +176,7 @@ def test_the_exact_form_is_mean_work_over_the_requests_themselves(deployment):
     assert float(demand.link_bits) == pytest.approx(8 * np.where(over, S_KV(drawn), 0).mean(), rel=2e-3, abs=2e6)
 
 
-@settings(max_examples=40)
+@examples(40)
 @example(threshold=101391.0, samples=[100.0, 101.0, 102.0, 101391.0])
 @example(threshold=16121.0, samples=[100.0] * 3 + [16345.0] * 5 + [16121.0, 16145.0])
 @given(st.floats(1, 2e5), st.lists(st.floats(100, 2e5), min_size=1, max_size=30))

@@ -4,7 +4,7 @@ import hashlib
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.special import ndtr
@@ -13,6 +13,7 @@ from planner.engine.outcomes import outcomes
 from planner.engine.uncertainty import errors, spread, wins
 from planner.engine.varying import Outcome, Parameter, Subject
 from tests.engine.case_study import homogeneous, naive
+from tests.examples import examples
 
 DRAWS = 4000
 KEY, OTHER = (hashlib.sha256(name).digest() for name in (b"one", b"other"))
@@ -78,7 +79,7 @@ def test_identical_deployments_beat_each_other_in_half_of_the_cases_and_are_best
 
 
 @given(arrays(float, (4, 30), elements=st.sampled_from([0.5, 1.0, 1.5, np.inf])), st.booleans())
-@settings(max_examples=50)
+@examples(50)
 def test_one_beats_the_other_or_the_other_it_and_somebody_is_best(values, more_is_better):
     found = wins(values, more_is_better)
     assert found.beats + found.beats.T == pytest.approx(np.ones((4, 4)))

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.engine import search
@@ -19,6 +19,7 @@ from planner.engine.sensitivity import at, elasticity
 from planner.engine.throughput import Form, evaluate
 from planner.engine.varying import Load, Outcome, Parameter, Subject, few, outcome, tuned, varied
 from tests.engine.case_study import H200, TOKENS, homogeneous, naive, prfaas_pd
+from tests.examples import examples
 
 PRICES = Prices(16.8, 8.4, LinkRate(5.0, 1e-11))
 POWER = Prices(1.0, 0.5)
@@ -133,7 +134,7 @@ def test_lengths_that_are_not_log_normal_have_no_sigma_to_vary():
 
 
 @given(st.floats(1.1, 4.0), st.floats(0.2, 5.0))
-@settings(max_examples=25)
+@examples(25)
 def test_a_stretched_pareto_is_the_pareto_with_its_bounds_stretched(alpha, factor):
     stretched = Stretched(TruncatedPareto(alpha, 500, 90_000), factor)
     same = TruncatedPareto(alpha, 500 * factor, 90_000 * factor)
@@ -175,7 +176,7 @@ def test_tuned_finds_the_share_of_a_router_that_knows_no_lengths_and_leaves_a_lo
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data(), form=st.sampled_from(Form))
-@settings(max_examples=12)
+@examples(12)
 def test_many_changes_at_once_are_what_they_are_one_by_one(kind, data, form):
     base, some = subject(KINDS[kind], form), data.draw(changes(kind, 3))
     found = outcomes(base, some, QUICK)

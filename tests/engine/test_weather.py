@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.random import SeedSequence
 from scipy.integrate import quad
@@ -21,6 +21,7 @@ from planner.engine.simulation.weather import (
     Weather,
     Window,
 )
+from tests.examples import examples
 
 INF = math.inf
 GBPS = 1e9
@@ -214,7 +215,7 @@ def test_a_cause_more_leaves_the_others_as_they_were():
     np.testing.assert_array_equal(at(outages, times) == 0, at(both, times) == 0)
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(st.lists(st.floats(0, 2e5), min_size=1, max_size=12), st.integers(0, 2**63))
 def test_the_same_bits_are_given_out_whatever_is_asked_for(asked, seed):
     stream, once = (ALL.stream(GBPS, SeedSequence(seed)) for _ in range(2))

@@ -8,11 +8,12 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.documents.errors import DocumentError
 from planner.importers import models
+from tests.examples import examples
 from tests.importers.configs import config, inspected, written
 
 MLA = {"kv_lora_rank": 512, "qk_rope_head_dim": 64}
@@ -148,7 +149,7 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("configs")
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(table=st.sampled_from(SEEDS), dice=st.randoms(use_true_random=False))
 def test_a_spoilt_config_is_read_or_refused_and_nothing_else(folder, table, dice):
     path = written(folder, mutated(table, dice))

@@ -8,6 +8,7 @@ from planner.documents.errors import DocumentError
 from planner.entries import check
 from planner.importers.chips import likely
 from planner.importers.prices import read_many
+from tests.examples import examples
 from tests.importers.bench import tried, write
 
 HEADER = "hardware,date,provider,region,kind,usd_per_gpu_hour,source\n"
@@ -234,7 +235,7 @@ offers = st.fixed_dictionaries(
 
 
 @given(st.lists(offers, min_size=1, max_size=8))
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_what_was_written_is_read(tmp_path, given):
     def cell(value):
         return '"' + str(value).replace('"', '""') + '"'
@@ -247,7 +248,7 @@ def test_what_was_written_is_read(tmp_path, given):
 
 
 @given(st.text(alphabet=st.sampled_from('hardwe,;"\n\r\tusd_pgo12.-9 nakiµ\x00€'), max_size=200))
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_nothing_but_a_document_error_comes_of_any_text(tmp_path, text):
     problem, found = tried(read_many, write(tmp_path, HEADER + text), {})
     assert found or problem.errors

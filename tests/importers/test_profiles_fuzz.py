@@ -7,10 +7,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from planner.importers.profiles import inspect, read
+from tests.examples import examples
 from tests.importers.bench import NAMED, SERVING, record, tried, write
 from tests.importers.test_profiles import guidellm
 
-FUZZ = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+FUZZ = settings(examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 LLMPERF = {
     "results_ttft_s_mean": 0.1,
     "results_number_input_tokens_mean": 500,

@@ -6,12 +6,13 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.engine.traces import Blocks, Chunk, Histogram, InfiniteCache, Statistics, decode, encode, spread, tick_ns
 from planner.engine.traces.prefix import Seen
 from planner.engine.traces.rates import Bins, Gaps, Windows
+from tests.examples import examples
 
 WIDE = st.integers(-(2**63), 2**63 - 1)
 PROMPTS = st.lists(st.lists(st.integers(0, 12), max_size=6), min_size=1, max_size=30)
@@ -35,7 +36,7 @@ def chunk(rows, arrivals=None, lists=None):
 
 
 @given(st.lists(st.integers(0, 3_000) | st.integers(10**6, 10**9), min_size=1, max_size=60), st.integers(1, 7))
-@settings(max_examples=60)
+@examples(60)
 def test_a_histogram_has_the_mean_and_percentiles_of_the_values_themselves(values, size):
     histogram = Histogram()
     for start in range(0, len(values), size):
@@ -222,7 +223,7 @@ def test_other_clocks_are_not_taken_for_ticking_ones(arrivals):
 
 
 @given(st.data())
-@settings(max_examples=60)
+@examples(60)
 def test_a_chunk_comes_back_from_its_bytes_as_it_was(data):
     rows = data.draw(st.integers(0, 12))
     columns = [column(data.draw(st.lists(WIDE, min_size=rows, max_size=rows))) for _ in range(3)]

@@ -14,6 +14,7 @@ from planner.documents.errors import DocumentError
 from planner.importers import reading, traces
 from planner.importers.traces import timeline
 from planner.importers.traces.tables import Table
+from tests.examples import examples
 from tests.importers.trace_logs import AZURE, PLAIN, chunks, inspected, lines, mooncake, refused, write
 
 # --- numbers -----------------------------------------------------------------------------------------------------
@@ -163,7 +164,7 @@ def test_a_zip_bomb_of_requests_is_refused(tmp_path, monkeypatch):
 
 
 @given(st.binary(max_size=120), st.integers(0, 200))
-@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(examples(80), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_damage_to_a_log_is_refused_or_read(tmp_path, junk, place):
     for text in ((AZURE + "2024-05-10 00:00:00,1,1\n" * 4).encode(), lines(*mooncake(3)).encode()):
         path = write(tmp_path, text[:place] + junk + text[place:])
@@ -284,7 +285,7 @@ WALL = st.builds(
 
 
 @given(st.lists(st.tuples(SECONDS, NUMBER, NUMBER), min_size=1, max_size=12), st.sampled_from(["s", "ms", "us", "ns"]))
-@settings(max_examples=80)
+@examples(80)
 def test_what_is_read_at_once_is_what_is_read_cell_by_cell(rows, unit):
     text = f"arrival_{unit},input_tokens,output_tokens\n" + "".join(",".join(row) + "\n" for row in rows)
     block = reading.Block(1, text.encode())

@@ -4,12 +4,13 @@ import json
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from monitoring.readings import Histogram, Malformed, Point, Reading
 from monitoring.sources import envelope, frames
 from monitoring.wire import Mapped, packed, unpacked
+from tests.examples import examples
 from tests.monitoring.fuzzing import thoroughly
 
 NOW_MS = 1_790_000_000_000
@@ -135,7 +136,7 @@ def test_every_reading_is_taken_or_rejected(readings):
     assert len(found.readings) + len(found.rejected) == len(readings)
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.lists(st.builds(lambda field, value: {**reading(), field: value}, FIELDS, VALUES), max_size=2))
 def test_what_is_read_at_once_is_what_one_by_one_is_read(readings):
     body = frame(reading(), *readings, reading(points=[[NOW_MS, 4, 5], [NOW_MS + 1, -0.5]]), sent_ms=NOW_MS)

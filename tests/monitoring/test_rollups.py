@@ -14,6 +14,7 @@ from monitoring.readings import Histogram, Point
 from monitoring.storage.rollups import GAP_MS, RESOLUTIONS_S
 from monitoring.storage.writer import Writer
 from monitoring.wire import Columns, Mapped, packed
+from tests.examples import examples
 
 pytestmark = pytest.mark.django_db
 
@@ -135,7 +136,7 @@ def arrivals(draw):
 
 
 @pytest.mark.parametrize(("kind", "wrap_bits"), [("gauge", 0), ("counter", 0), ("counter", 32), ("delta", 0)])
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(given=arrivals())
 def test_rollups_are_those_of_the_set_of_samples(kind, wrap_bits, given):
     points, frames, restarts, at_once = given
@@ -153,7 +154,7 @@ def test_rollups_are_those_of_the_set_of_samples(kind, wrap_bits, given):
         model.objects.all().delete()
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(examples(15), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(given=arrivals(), counts=st.lists(st.integers(0, 9), min_size=3, max_size=3))
 def test_histograms_sum_their_increases(given, counts):
     points, frames, _, _ = given

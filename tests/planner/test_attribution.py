@@ -5,7 +5,7 @@ from copy import deepcopy
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner import catalog, comparison, evaluation
@@ -15,6 +15,7 @@ from planner.engine.throughput import Form
 from planner.scenario import DocumentError, parse
 from planner.scenario.build import deployment
 from tests.engine.case_study import H20, H200
+from tests.examples import examples
 from tests.planner.documents import documents, shipped
 
 HOMOGENEOUS, NAIVE, PRFAAS_PD = "case-study-homogeneous", "case-study-naive", "case-study-prfaas-pd"
@@ -273,7 +274,7 @@ def test_names_of_hybrids_fit_whatever_the_scenarios_are_called():
     assert result["steps"][0]["scenario_document"]["name"].endswith("--tuned-chips")
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(documents(), st.integers(0, 12), st.integers(0, 12), st.sampled_from(Form), st.booleans())
 def test_any_deployment_without_prfaas_is_the_same_with_some_of_it_apart(document, n_p, n_d, form, tuned):
     remote = {**document, "name": "candidate"}

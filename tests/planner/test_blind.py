@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from planner import catalog, scenario
@@ -17,6 +17,7 @@ from planner.scenario import load, parse
 from planner.simulating import document as simulations
 from planner.simulating import result as simulated
 from planner.simulating.studies.quantities import policies
+from tests.examples import examples
 from tests.planner.documents import BASE, documents
 
 SPLIT = ["clusters.pd.prefill_instances", "clusters.pd.decode_instances"]
@@ -53,7 +54,7 @@ def test_a_result_names_the_policy_and_its_share():
     assert (by_length["policy"], by_length["remote_share"]) == ("threshold", None)
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(documents(), st.sampled_from([(0.0, "all_local", None), (1.0, "all_remote", 0.0)]))
 def test_with_all_on_one_side_the_result_is_that_of_the_policy_that_sends_all_there(document, given_):
     share, policy, threshold = given_
@@ -68,7 +69,7 @@ def test_with_all_on_one_side_the_result_is_that_of_the_policy_that_sends_all_th
     assert ours == theirs
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(documents(), st.floats(0.0, 1.0), st.sampled_from(["exact", "paper"]))
 def test_any_share_of_any_deployment_has_a_result_that_is_json(document, share, form):
     assume(len(document["clusters"]) == 2)

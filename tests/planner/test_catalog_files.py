@@ -4,13 +4,14 @@ import math
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner import catalog
 from planner.catalog import files
+from tests.examples import examples
 
-modest = settings(max_examples=100, deadline=None, derandomize=True)
+modest = examples(100)
 printable = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=12)
 numberlike = st.from_regex(r"[-+]?[0-9_.:]{1,4}([eE][-+]?[0-9]{1,2})?", fullmatch=True)
 plain = st.recursive(

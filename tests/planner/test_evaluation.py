@@ -6,15 +6,16 @@ from itertools import pairwise
 from statistics import NormalDist
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 
 from planner.evaluation import evaluate, optimize
 from planner.scenario import load, parse
+from tests.examples import examples
 from tests.planner.documents import BASE, documents
 
 HOMOGENEOUS, NAIVE = "case-study-homogeneous", "case-study-naive"
-modest = settings(max_examples=30, deadline=None, derandomize=True)
-few = settings(max_examples=8, deadline=None, derandomize=True)
+modest = examples(30)
+few = examples(8)
 KEYS = {
     "lambda_max_rps", "binding", "theta_rps", "offload_fraction", "mean_offloaded_tokens", "mean_local_tokens",
     "threshold_tokens", "instances", "egress_bps", "link_utilisation", "ttft_unloaded_s", "form", "extrapolated",

@@ -3,7 +3,7 @@
 from functools import cache
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner import catalog, evaluation, scenario
@@ -11,6 +11,7 @@ from planner.documents.errors import DocumentError
 from planner.engine.latency import under_load
 from planner.procurement import document, questions, quotes, quotes_asked
 from planner.scenario.build import deployment
+from tests.examples import examples
 from tests.planner.test_bill import Shelf
 
 CASE = "case-study-prfaas-pd"
@@ -72,7 +73,7 @@ def test_a_purchase_and_its_bill_cost_the_same():
         assert each["totals"]["usd_per_h"] <= 134.4 * (1 + 1e-9)
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(
     budget=st.floats(1, 500),
     h200=st.floats(0.5, 8),

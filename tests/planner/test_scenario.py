@@ -3,14 +3,15 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from planner.catalog import files
 from planner.evaluation import evaluate
 from planner.scenario import SHIPPED, DocumentError, load, parse
+from tests.examples import examples
 from tests.planner.documents import BASE, documents, shipped
 
-modest = settings(max_examples=20, deadline=None, derandomize=True)
+modest = examples(20)
 
 
 def exported(tmp_path, text):

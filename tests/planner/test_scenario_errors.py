@@ -4,14 +4,15 @@ import json
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from planner.documents.errors import FieldError
 from planner.evaluation import whatif
 from planner.scenario import DocumentError, load, parse
+from tests.examples import examples
 from tests.planner.documents import BASE, json_values, shipped, spoilt
 
-modest = settings(max_examples=150, deadline=None, derandomize=True)
+modest = examples(150)
 
 # path, value, what the message must say
 BAD = [

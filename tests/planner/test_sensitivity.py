@@ -5,7 +5,7 @@ from copy import deepcopy
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
@@ -19,6 +19,7 @@ from planner.comparing.uncertainty import uncertainty
 from planner.documents.errors import DocumentError
 from planner.scenario import parse
 from tests.engine.case_study import H20
+from tests.examples import examples
 from tests.planner.documents import documents, shipped
 
 HOMOGENEOUS, NAIVE, PRFAAS_PD = "case-study-homogeneous", "case-study-naive", "case-study-prfaas-pd"
@@ -470,7 +471,7 @@ def test_growth_that_cannot_be_shown_names_its_field(body, field):
 
 
 @given(documents(), st.sampled_from(["exact", "paper"]))
-@settings(max_examples=5)
+@examples(5)
 def test_any_scenario_is_answered_in_plain_numbers(document, form):
     other = {**deepcopy(document), "name": "other"}
     other["decode"]["step_s"] *= 1.1

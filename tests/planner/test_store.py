@@ -2,7 +2,7 @@
 
 import pytest
 from django.contrib.auth.models import User
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
@@ -10,6 +10,7 @@ from planner import exchange, seeding, store
 from planner.catalog import documents, files
 from planner.documents.errors import DocumentError
 from planner.models import Deleted, Entry, Revision, Trace
+from tests.examples import examples
 
 pytestmark = pytest.mark.django_db
 CHIP = {"name": "x1", "title": "Chip X1", "memory_bytes": 8e10, "dense_flops": {"bf16": 1e15}}
@@ -239,7 +240,7 @@ def test_nothing_is_seeded_that_names_what_was_deleted():
 
 
 class RoundTrips(TestCase):
-    @settings(max_examples=25, deadline=None, derandomize=True)
+    @examples(25)
     @given(
         st.fixed_dictionaries(
             {"name": st.from_regex(r"[a-z0-9][a-z0-9-]{0,20}", fullmatch=True)},

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.catalog import files
@@ -14,9 +14,10 @@ from planner.entries import check
 from planner.entries.traffic import Traffic
 from planner.evaluation import evaluate, optimize, whatif
 from planner.scenario import load, parse
+from tests.examples import examples
 from tests.planner.documents import BASE, shipped
 
-modest = settings(max_examples=20, deadline=None, derandomize=True)
+modest = examples(20)
 LOG_NORMAL = {"distribution": "truncated_log_normal", "mu": 9.9, "sigma": 1.0, "min": 128, "max": 131072}
 GAMMA = {"distribution": "gamma", "shape": 0.8, "mean": 20000, "min": 128, "max": 131072}
 PARETO = {"distribution": "pareto", "alpha": 0.9, "min": 512, "max": 131072}

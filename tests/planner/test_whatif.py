@@ -3,13 +3,14 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from planner.evaluation import evaluate, whatif
 from planner.scenario import load, parse
+from tests.examples import examples
 from tests.planner.documents import BASE, documents
 
-modest = settings(max_examples=25, deadline=None, derandomize=True)
+modest = examples(25)
 STAGES = ("prfaas", "link", "pd_p", "pd_d")
 
 
